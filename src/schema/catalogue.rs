@@ -2,7 +2,7 @@
 //! in YAML, and JSON Schemas as catalogues lay them out.
 
 use super::crd::{self, Defined};
-use super::tree::{Dialect, Written};
+use super::tree::{Dialect, WrittenSchema};
 use crate::files::{File, FileTree, Snapshot};
 use crate::lang::yaml::{Source, Stream};
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     /// By group, version and kind, the kind in lower case.
-    defined: FxHashMap<(String, String, String), Arc<Written>>,
+    defined: FxHashMap<(String, String, String), Arc<WrittenSchema>>,
     /// Files of JSON Schema by their path in lower case, below the directory.
     files: FxHashMap<String, Entry>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Catalogue {
 struct Entry {
     snapshot: Arc<Snapshot>,
     file: Arc<File>,
-    cell: OnceLock<Option<Arc<Written>>>,
+    cell: OnceLock<Option<Arc<WrittenSchema>>>,
 }
 
 impl Catalogue {
@@ -59,7 +59,7 @@ impl Catalogue {
     /// The schema of a kind: a definition's, else that of a file named as
     /// `GROUP/KIND_VERSION.json` (the catalogue of CRDs, flux-schema) or as
     /// `KIND-GROUP-VERSION.json` (kubeconform, the group up to its first dot).
-    pub(crate) fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Written>> {
+    pub(crate) fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<WrittenSchema>> {
         if self.defined.is_empty() && self.files.is_empty() {
             return None;
         }
@@ -83,7 +83,7 @@ impl Catalogue {
 }
 
 impl Entry {
-    fn schema(&self) -> Option<&Arc<Written>> {
+    fn schema(&self) -> Option<&Arc<WrittenSchema>> {
         let read = || {
             let stream: &Arc<Stream> = self.snapshot.blob(&self.file).ok()?.stream()?;
             stream.documents.first().filter(|document| !document.tokens.is_empty())?;

@@ -2,7 +2,7 @@
 //! Source: apiextensions-apiserver `pkg/apis/apiextensions/v1` (`JSONSchemaProps`),
 //! `pkg/apiserver/schema` (structural schemas).
 
-use super::tree::{Additional, Child, Dialect, Schema, Text, Types, Written};
+use super::tree::{Additional, Child, Dialect, Schema, Text, Types, WrittenSchema};
 use crate::lang::yaml::{EntryRef, NodeRef, Scalar};
 use serde_json::{Number, Value};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Defined {
     /// Whether the API server serves it; `None` where that is unknown.
     pub served: Option<bool>,
     /// The schema of its objects; `None` where anything is taken or it is unknown.
-    pub schema: Option<Arc<Written>>,
+    pub schema: Option<Arc<WrittenSchema>>,
 }
 
 /// The versions that an effective CustomResourceDefinition defines; none where its
@@ -46,8 +46,8 @@ pub(crate) fn defined(definition: NodeRef<'_>) -> Vec<Defined> {
 }
 
 /// The schema at a node of a text, read when it is asked for.
-pub(super) fn written(node: NodeRef<'_>, dialect: Dialect) -> Arc<Written> {
-    Written::new(node, dialect, read)
+pub(super) fn written(node: NodeRef<'_>, dialect: Dialect) -> Arc<WrittenSchema> {
+    WrittenSchema::new(node, dialect, read)
 }
 
 /// The schema at a node of a text. What isn't understood says nothing.

@@ -91,12 +91,12 @@ pub enum Child {
     /// A node of the table, and what reads it there.
     Table(u16, fn(u16) -> &'static Schema),
     /// A place in a CustomResourceDefinition or in a file.
-    Written(Arc<Written>),
+    Written(Arc<WrittenSchema>),
 }
 
 /// A schema as a text holds it, read when it is asked for.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenSchema {
     node: Node,
     dialect: Dialect,
     read: Read,
@@ -115,10 +115,10 @@ pub enum Dialect {
     JsonSchema,
 }
 
-impl Written {
+impl WrittenSchema {
     /// The schema at a node of a text.
-    pub fn new(node: NodeRef<'_>, dialect: Dialect, read: Read) -> Arc<Written> {
-        Arc::new(Written { node: node.to_node(), dialect, read, cell: OnceLock::new() })
+    pub fn new(node: NodeRef<'_>, dialect: Dialect, read: Read) -> Arc<WrittenSchema> {
+        Arc::new(WrittenSchema { node: node.to_node(), dialect, read, cell: OnceLock::new() })
     }
 
     /// It, read on first use.

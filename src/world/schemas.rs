@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::files::{Allowed, FileTree, Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::model::{Certainty, ObjectId};
-use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, Written, table};
+use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, WrittenSchema, table};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -305,7 +305,7 @@ fn judge(defined: &Defined, basis: Basis) -> Found<'_> {
     match (&defined.schema, defined.served) {
         (Some(schema), Some(true)) => Found::Judge(Judge {
             basis,
-            schemas: vec![Written::schema(schema)],
+            schemas: vec![WrittenSchema::schema(schema)],
             native: false,
             operator: false,
             file: None,

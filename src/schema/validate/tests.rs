@@ -1,9 +1,9 @@
 use super::*;
 use crate::lang::yaml::parse_nodes;
-use crate::schema::Written;
+use crate::schema::WrittenSchema;
 use crate::schema::tree::Dialect;
 
-fn schema(text: &str) -> std::sync::Arc<Written> {
+fn schema(text: &str) -> std::sync::Arc<WrittenSchema> {
     crd::written(parse_nodes("schema.yaml", text)[0].get_ref(), Dialect::Structural)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{self, Fields, Table};
 use super::part_names::{CONTROL_PLANE, INFRASTRUCTURE, MACHINE_INFRASTRUCTURE, worker_part};
-use super::patches::{Failure, Patching, Role, Written};
+use super::patches::{Failure, Patching, Role, PatchWrite};
 use super::variables::{self, Variables};
 use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::model::cluster_api_kinds as kinds;
@@ -48,7 +48,7 @@ pub(crate) struct Part {
     /// The patched template: metadata and spec.
     pub template: Value,
     /// Which operations of the class's patches wrote to it.
-    pub written: Vec<Written>,
+    pub written: Vec<PatchWrite>,
     /// Its labels and annotations, with their places where no patch set them.
     pub metadata: Metadata,
     /// Those of `spec.template`.

@@ -95,7 +95,7 @@ pub(crate) struct Failure {
 
 /// Something that an operation of a patch writes to a template, or takes away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct PatchWrite {
     /// JSON Pointer in the template.
     pub path: String,
     /// JSON Pointer of the operation in the ClusterClass; of an external patch, where it
@@ -104,7 +104,7 @@ pub(crate) struct Written {
 }
 
 /// The last of the operations that write at a place of a template, above it or below it.
-pub(crate) fn writer<'w>(written: &'w [Written], place: &str) -> Option<&'w Written> {
+pub(crate) fn writer<'w>(written: &'w [PatchWrite], place: &str) -> Option<&'w PatchWrite> {
     let is_in = |inner: &str, outer: &str| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -141,7 +141,7 @@ impl Patching<'_> {
         patches: &[(String, NodeRef<'_>)],
         template_metadata: bool,
         template: &Value,
-        written: &mut Vec<Written>,
+        written: &mut Vec<PatchWrite>,
     ) -> (Value, Vec<Failure>) {
         let mut patched = template.clone();
         let given = self.identify(template_metadata, &mut patched);
@@ -235,7 +235,7 @@ impl Patching<'_> {
         (pointer, patch): (&str, NodeRef<'_>),
         handler: &str,
         patched: &mut Value,
-        written: &mut Vec<Written>,
+        written: &mut Vec<PatchWrite>,
     ) -> Result<(), String> {
         let name = text_at(patch, &["/name"]).unwrap_or_default();
         let settings = patch.at("/external").map(to_json).unwrap_or_default();
@@ -251,13 +251,13 @@ impl Patching<'_> {
             written.extend(
                 differences(&before, patched)
                     .iter()
-                    .map(|path| Written { path: pointer_to(path), pointer: format!("{pointer}/external") }),
+                    .map(|path| PatchWrite { path: pointer_to(path), pointer: format!("{pointer}/external") }),
             );
         }
         let mark = unknown(format!("extension patch {name} may change it ({digest})"));
         if !is_sure && let Some(Value::Object(spec)) = patched.pointer_mut("/spec/template/spec") {
             let key = format!("{EXTERNAL}{name}");
-            written.push(Written {
+            written.push(PatchWrite {
                 path: pointer_join("/spec/template/spec", &key),
                 pointer: format!("{pointer}/external"),
             });
@@ -270,7 +270,7 @@ impl Patching<'_> {
         &self,
         (pointer, patch): (&str, NodeRef<'_>),
         patched: &mut Value,
-        written: &mut Vec<Written>,
+        written: &mut Vec<PatchWrite>,
     ) -> Result<(), String> {
         let name = text_at(patch, &["/name"]).unwrap_or_default();
         let enabled_if = text_at(patch, &["/enabledIf"]);
@@ -287,7 +287,7 @@ impl Patching<'_> {
                 Some(None) => on = None,
                 Some(Some(true)) => {}
             }
-            let written_by = |index, operation| Written {
+            let written_by = |index, operation| PatchWrite {
                 path: text_at(operation, &["/path"]).unwrap_or_default(),
                 pointer: format!("{pointer}/{index}"),
             };
