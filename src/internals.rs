@@ -20,8 +20,9 @@ pub mod lang {
     }
     pub mod template {
         pub use crate::lang::template::{
-            Bound, Condition, Data, Documents, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey,
-            OriginId, Output, ParseError, Part, Place, Run, Source, Span, Val, document, page, with_stack,
+            Bound, Condition, Data, Documents, Engine, Flow, FuncMap, Libraries, Limits, MissingKey,
+            OriginId, Output, ParseError, Part, Place, Run, Source, Span, TemplateFailure, Val, document,
+            page, with_stack,
         };
         pub mod helm {
             pub use crate::lang::template::helm::{
@@ -84,10 +85,10 @@ pub mod schema {
 pub mod build {
     pub mod helm {
         pub use crate::build::helm::{
-            Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook, Keep,
-            Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release, RenderError,
-            Rendered, Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced, merge_maps,
-            render, set, values_of,
+            Capabilities, Chart, ChartFile, Dependency, Given, Head, Helm, HelmLine, Hook, Keep, Kind,
+            KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed, Refusal, Release,
+            RenderError, Rendered, Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced,
+            merge_maps, render, set, values_of,
         };
     }
     pub mod kustomize {
@@ -108,8 +109,8 @@ pub mod world {
     pub mod build {
         pub mod helm {
             pub use crate::build::helm::{
-                Capabilities, Chart, ChartFile, Dependency, Document, Given, Head, Helm, HelmLine, Hook,
-                Keep, Kind, KubeVersion, Maintainer, Map, Metadata, Nulls, Printed, Refusal, Release,
+                Capabilities, Chart, ChartFile, Dependency, Given, Head, Helm, HelmLine, Hook, Keep, Kind,
+                KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed, Refusal, Release,
                 RenderError, Rendered, Request, Style, Value, Warning, coalesced, merge_maps, render, set,
                 values_of,
             };
@@ -134,7 +135,7 @@ pub mod simulate {
         }
         pub mod propagation {
             pub use crate::simulate::cluster_api::propagation::{
-                Entry, Keys, MachineDeployment, Metadata, Source, Strategy, control_plane,
+                Keys, MachineDeployment, Metadata, MetadataEntry, Source, Strategy, control_plane,
                 control_plane_machine_template, machine, machine_set, merge,
             };
             pub mod node {
@@ -215,7 +216,9 @@ pub mod simulate {
             pub use crate::simulate::notify::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
         }
         pub mod providers {
-            pub use crate::simulate::notify::providers::{CommitStatusGate, Gate, sets_commit_status};
+            pub use crate::simulate::notify::providers::{
+                CommitStatusGate, ProviderGate, sets_commit_status,
+            };
         }
         pub mod simulate {
             pub use crate::simulate::notify::simulate::{Emission, Notifier, items};
@@ -284,7 +287,7 @@ pub mod report {
         pub use crate::report::full::write;
     }
     pub mod gates {
-        pub use crate::report::gates::{Cluster, View};
+        pub use crate::report::gates::{ClusterGates, View};
         pub mod json {
             pub use crate::report::gates::json::body;
         }
@@ -329,7 +332,7 @@ pub mod report {
         pub use crate::report::plan::{Plan, github, json, markdown, text};
     }
     pub mod propagation {
-        pub use crate::report::propagation::{Cluster, json, text};
+        pub use crate::report::propagation::{ClusterMetadata, json, text};
     }
     pub mod sarif {
         pub use crate::report::sarif::log;

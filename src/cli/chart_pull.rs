@@ -8,7 +8,7 @@ use super::stores::ROOT_STORE;
 use super::{Answer, Failure, Status, output, revisions};
 use crate::files::{ChartStore, ChartStores, Recorded, StoreLayout, git};
 use crate::lang::text::{clean, counted};
-use crate::rewrite::chart_store::{self, Entry};
+use crate::rewrite::chart_store::{self, IndexEntry};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -154,10 +154,10 @@ impl Drop for Scratch {
 }
 
 /// What became of one chart.
-struct Done {
+struct PullOutcome {
     wanted: Wanted,
     /// The entry of the store, or why there is none.
-    result: Result<Entry, String>,
+    result: Result<IndexEntry, String>,
 }
 
 struct Pull<'p> {
@@ -177,9 +177,9 @@ impl Pull<'_> {
         boundary: &Path,
         directory: &Path,
         bar: &Bar,
-    ) -> Vec<Done> {
+    ) -> Vec<PullOutcome> {
         let queue: Mutex<VecDeque<(usize, Wanted)>> = Mutex::new(wanted.into_iter().enumerate().collect());
-        let done: Mutex<Vec<(usize, Done)>> = Mutex::default();
+        let done: Mutex<Vec<(usize, PullOutcome)>> = Mutex::default();
         let written: Mutex<()> = Mutex::default();
         let work = || {
             while !self.ended.load(Ordering::Relaxed) {
@@ -191,7 +191,9 @@ impl Pull<'_> {
                     fetched.and_then(|(entry, bytes)| self.keep(entry, &bytes, boundary, directory))
                 };
                 bar.step();
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((number, Done { wanted, result }));
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((number, PullOutcome { wanted, result }));
             }
         };
         std::thread::scope(|scope| {
@@ -205,7 +207,7 @@ impl Pull<'_> {
     }
 
     /// Fetches a chart, and looks whether it is the one that was asked for.
-    fn one(&self, number: usize, wanted: &Wanted) -> Result<(Entry, Vec<u8>), String> {
+    fn one(&self, number: usize, wanted: &Wanted) -> Result<(IndexEntry, Vec<u8>), String> {
         let place = self.scratch.join(number.to_string());
         std::fs::create_dir(&place).map_err(|error| error.to_string())?;
         let told = self.helm.pull(wanted, &place)?;
@@ -227,14 +229,20 @@ impl Pull<'_> {
             sha256: chart.digest().map(str::to_owned),
         };
         let (name, version) = (chart.name.clone(), chart.version.clone());
-        Ok((Entry { name, version, file, recorded }, bytes))
+        Ok((IndexEntry { name, version, file, recorded }, bytes))
     }
 
     /// Puts a chart into the store, and into its index.
-    fn keep(&self, entry: Entry, bytes: &[u8], boundary: &Path, directory: &Path) -> Result<Entry, String> {
+    fn keep(
+        &self,
+        entry: IndexEntry,
+        bytes: &[u8],
+        boundary: &Path,
+        directory: &Path,
+    ) -> Result<IndexEntry, String> {
         let mut all = entries(&self.store);
         let other = all.iter().find(|known| known.name == entry.name && known.version == entry.version);
-        let is_other = |other: &&Entry| other.recorded.sha256 != entry.recorded.sha256;
+        let is_other = |other: &&IndexEntry| other.recorded.sha256 != entry.recorded.sha256;
         if other.filter(|_| !self.replace).filter(is_other).is_some() {
             let (name, version) = (&entry.name, &entry.version);
             return Err(format!("the store holds another {name} {version}; --replace takes its place"));
@@ -249,7 +257,7 @@ impl Pull<'_> {
 }
 
 /// The archives of a store, each with its digest.
-pub(super) fn entries(store: &Path) -> Vec<Entry> {
+pub(super) fn entries(store: &Path) -> Vec<IndexEntry> {
     let listed = ChartStore { name: Arc::from(""), path: Ok(store.to_owned()), layout: StoreLayout::Charts };
     let stores = ChartStores::new(vec![listed]);
     let archives = stores.charts().iter().filter(|chart| chart.is_archive());
@@ -258,12 +266,12 @@ pub(super) fn entries(store: &Path) -> Vec<Entry> {
         // What is recorded stays recorded, so that a change shows.
         let sha256 = recorded.sha256.clone().or_else(|| chart.digest().map(str::to_owned));
         let (name, version) = (chart.name.clone(), chart.version.clone());
-        Entry { name, version, file: chart.path.clone(), recorded: Recorded { sha256, ..recorded } }
+        IndexEntry { name, version, file: chart.path.clone(), recorded: Recorded { sha256, ..recorded } }
     };
     archives.map(entry).collect()
 }
 
-fn finish(common: &Common, done: &[Done], store: &str) -> Answer {
+fn finish(common: &Common, done: &[PullOutcome], store: &str) -> Answer {
     output::emit(common, |_: Format, out, _| {
         for one in done {
             if let Ok(entry) = &one.result {

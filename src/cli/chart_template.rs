@@ -4,7 +4,7 @@ use super::common::Common;
 use super::output;
 use super::{Answer, Failure, Status};
 use crate::build::helm::{
-    Capabilities, Chart, ChartFile, Document, Given, HelmLine, Keep, KubeVersion, Printed, Release,
+    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, KubeVersion, ManifestDocument, Printed, Release,
     RenderError, Rendered, Request, render,
 };
 use crate::files::{FileTree, Snapshot, Store, read_bytes};
@@ -288,7 +288,7 @@ impl<'p> Places<'p> {
     }
 
     /// Where the values of a document come from, a comment for each.
-    fn comment(&self, rendered: &Rendered, document: &Document) -> String {
+    fn comment(&self, rendered: &Rendered, document: &ManifestDocument) -> String {
         let mut lines = Vec::new();
         if let Some(node) = rendered.node(document) {
             self.leaves(node.get_ref(), "", 0, &mut lines);

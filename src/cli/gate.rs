@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output;
-use super::rewriting::{self, Flags, Task, subjects};
+use super::rewriting::{self, RewritingFlags, Task, subjects};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// The Gate: [NAMESPACE/]NAME
     gate: String,
     #[command(flatten)]
-    flags: Flags,
+    flags: RewritingFlags,
 }
 
 /// Run the command: write the annotation that asks for a position.

@@ -4,7 +4,7 @@ use super::common::Common;
 use super::output;
 use super::places::Places;
 use super::selector::Selector;
-use super::session::{Found, Session, one_object};
+use super::session::{LocatedObject, Session, one_object};
 use super::{Answer, Failure, Status};
 use crate::lang::text::clean;
 use crate::lang::yaml::{Node, NodeRef, pointer_join};
@@ -98,7 +98,11 @@ pub(super) fn pointer_of(written: &str) -> String {
 /// The values beside `spec.values` that set a pointer into them, as helm-controller merges
 /// them: the last document of `valuesFrom` that has it, the pointer in it, and its object and
 /// key in words. Of those with a `targetPath` the value is one text.
-pub(super) fn given(world: &World, found: &Found<'_>, pointer: &str) -> Option<(Node, String, String)> {
+pub(super) fn given(
+    world: &World,
+    found: &LocatedObject<'_>,
+    pointer: &str,
+) -> Option<(Node, String, String)> {
     let inner = pointer.strip_prefix("/spec/values").filter(|rest| rest.starts_with('/'))?;
     let (id, node) = (&found.object.id, found.object.node.get_ref());
     if !is_helm_release(id) {

@@ -7,7 +7,7 @@ use super::{Answer, Failure, Status};
 use crate::files::git;
 use crate::lint::engine::{self, Options};
 use crate::plan;
-use crate::report::map::{Change, Map, render};
+use crate::report::map::{Map, MapChange, render};
 use crate::rewrite::write;
 use crate::simulate::gating::objects::Gating;
 use crate::simulate::gating::timeline::{Range, simulate};
@@ -73,7 +73,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         .collect();
     let effects = base.as_ref().map(|(base, _)| plan::plan(base, &world)).unwrap_or_default();
     let change =
-        base.as_ref().map(|(base_world, label)| Change { base: label, base_world, effects: &effects });
+        base.as_ref().map(|(base_world, label)| MapChange { base: label, base_world, effects: &effects });
     let page = render(&Map {
         world: &world,
         clusters: &clusters,

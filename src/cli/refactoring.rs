@@ -26,7 +26,7 @@ formats!(Plain = "text": "for people", Json = "json": "for programs: stable, wit
 
 /// Flags of commands that refactor.
 #[derive(clap::Args, Clone, Debug)]
-pub(crate) struct Flags {
+pub(crate) struct RefactoringFlags {
     #[command(flatten)]
     pub(crate) mode: rewriting::Mode,
     /// Change the object in every cluster that has it
@@ -47,7 +47,7 @@ pub(crate) fn rebuild<'s>(session: &'s Session, world: &'s World) -> impl Fn(&Ar
 }
 
 /// The flags that the command for the next step needs too.
-pub(crate) fn add_flags(command: &mut String, common: &Common, flags: &Flags) {
+pub(crate) fn add_flags(command: &mut String, common: &Common, flags: &RefactoringFlags) {
     for cluster in &common.cluster {
         command.push_str(&format!(" --cluster {cluster}"));
     }
@@ -64,7 +64,7 @@ pub(crate) fn carry_out(
     common: &Common,
     session: &Session,
     world: &World,
-    flags: &Flags,
+    flags: &RefactoringFlags,
     name: &str,
     command: &str,
     result: Result<Series, Vec<Refused>>,
@@ -114,7 +114,7 @@ pub(crate) fn carry_out(
 ///
 /// # Errors
 /// The series has no such step, or has done it, or another one comes before it.
-fn wanted_step(flags: &Flags, series: &Series) -> Result<Option<usize>, Failure> {
+fn wanted_step(flags: &RefactoringFlags, series: &Series) -> Result<Option<usize>, Failure> {
     let next = series.next();
     Ok(match flags.step {
         None if next == 1 => Some(1),
@@ -161,7 +161,7 @@ fn tell_refused(
 /// What a step changes, as a diff.
 fn write_diff(
     common: &Common,
-    flags: &Flags,
+    flags: &RefactoringFlags,
     before: &Arc<Snapshot>,
     changes: &[FileChange],
     moves: &[(WorkPath, WorkPath)],

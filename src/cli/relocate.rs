@@ -2,7 +2,7 @@
 //! Kustomization.
 
 use super::common::Common;
-use super::refactoring::{self, Flags};
+use super::refactoring::{self, RefactoringFlags};
 use super::selector::Selector;
 use super::session::Session;
 use super::{Answer, Failure};
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KS")]
     to: Option<String>,
     #[command(flatten)]
-    flags: Flags,
+    flags: RefactoringFlags,
 }
 
 /// Run the command.

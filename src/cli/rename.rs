@@ -1,7 +1,7 @@
 //! `forebay rename`: an object under another name, without deleting what runs.
 
 use super::common::Common;
-use super::refactoring::{self, Flags};
+use super::refactoring::{self, RefactoringFlags};
 use super::selector::Selector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
     class: Option<String>,
     #[command(flatten)]
-    flags: Flags,
+    flags: RefactoringFlags,
 }
 
 /// Run the command.

@@ -6,7 +6,7 @@ use crate::files::SIZE_LIMIT;
 use crate::lang::text::{clean, suggest};
 use crate::lang::yaml::NodeRef;
 use crate::simulate::cluster_api::hooks::mutation::{
-    CanUpdate, Discover, Generate, Item, MutationHook, Responses, Trouble, Update, is_for, read_patches,
+    CanUpdate, Discover, Generate, MutationHook, PatchItem, Responses, Trouble, Update, is_for, read_patches,
     read_variables,
 };
 use crate::simulate::cluster_api::hooks::{self, Hook};
@@ -23,7 +23,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub(super) enum Respond {
     /// Of a lifecycle hook; `None`: it cannot be reached.
-    Lifecycle(Hook, Option<hooks::Answer>),
+    Lifecycle(Hook, Option<hooks::HookAnswer>),
     /// Of a hook that decides what is made, or how Machines change; with the handler that
     /// answers, where it is named (`GeneratePatches@patches.addons=FILE`).
     Mutation(MutationHook, Option<String>, String),
@@ -65,8 +65,8 @@ pub(super) fn parse(text: &str) -> Result<Respond, String> {
         format!("no hook is called {}; {hint}", clean(name))
     })?;
     let answer = match answer {
-        "blocking" => Some(hooks::Answer::Blocking { retry_after_seconds: 10 }),
-        "failure" => Some(hooks::Answer::Failure),
+        "blocking" => Some(hooks::HookAnswer::Blocking { retry_after_seconds: 10 }),
+        "failure" => Some(hooks::HookAnswer::Failure),
         "unreachable" => None,
         _ => return Err(wrong(name, answer)),
     };
@@ -132,7 +132,7 @@ fn named(file: &str, why: &str) -> Failure {
 
 /// One file, or two for the state before a change and the state after it: `BEFORE..AFTER`.
 fn generated(common: &Common, word: &str) -> Result<Generate, Failure> {
-    let read = |file: &str| -> Result<Result<Vec<Item>, Trouble>, Failure> {
+    let read = |file: &str| -> Result<Result<Vec<PatchItem>, Trouble>, Failure> {
         read_patches(&read_json(common, Path::new(file))?).map_err(|why| named(file, &why))
     };
     // A path may begin with `..`, or hold it as a directory.
@@ -212,7 +212,7 @@ pub(super) fn check(responses: &Responses, scopes: &[Scope<'_>]) -> Result<(), F
             let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             return Err(usage(format!("no ClusterClass of a Cluster calls {}{hint}", clean(handler))));
         }
-        let lists: [&[Item]; 2] = match answer {
+        let lists: [&[PatchItem]; 2] = match answer {
             Generate::Trouble(_) => [&[], &[]],
             Generate::Same(items) => [items, &[]],
             Generate::BeforeAfter(before, after) => [before, after],

@@ -94,7 +94,7 @@ pub(crate) fn show(
 
 /// Flags of commands that rewrite files.
 #[derive(clap::Args, Clone, Debug)]
-pub(crate) struct Flags {
+pub(crate) struct RewritingFlags {
     #[command(flatten)]
     pub(crate) mode: Mode,
     /// Change the object in every cluster that has it
@@ -175,7 +175,7 @@ pub(crate) struct Task<'a, 'w> {
     /// The flags of every command.
     pub(crate) common: &'a Common,
     /// Those of commands that rewrite files.
-    pub(crate) flags: &'a Flags,
+    pub(crate) flags: &'a RewritingFlags,
     pub(crate) session: &'a Session,
     pub(crate) world: &'w World,
     pub(crate) subjects: &'a [Subject<'w>],
@@ -260,7 +260,7 @@ impl Task<'_, '_> {
 
 /// What came of it, on standard error. A change that is shown has worked; only
 /// `--check` asks whether there is one.
-pub(crate) fn told(common: &Common, flags: &Flags, changes: &[FileChange], done: &str) -> Status {
+pub(crate) fn told(common: &Common, flags: &RewritingFlags, changes: &[FileChange], done: &str) -> Status {
     if !common.quiet {
         use std::io::Write;
         let say = &mut output::stderr(common);

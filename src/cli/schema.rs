@@ -154,7 +154,8 @@ pub(super) fn explain(common: &Common, subject: &str) -> Answer {
             (name, version, has)
         })
         .collect();
-    let field = report::schema::Field { kind: &name, path: &path, versions: &versions, clusters: &clusters };
+    let field =
+        report::schema::SchemaField { kind: &name, path: &path, versions: &versions, clusters: &clusters };
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("explain", None, Some(&world), &NotChecked::default());

@@ -128,7 +128,7 @@ pub(crate) fn cluster_filter<'c>(
 }
 
 /// An effective object and where it is.
-pub(crate) struct Found<'w> {
+pub(crate) struct LocatedObject<'w> {
     pub(crate) cluster: &'w Cluster,
     pub(crate) member: &'w Member,
     pub(crate) object: &'w Effective,
@@ -142,11 +142,11 @@ pub(crate) fn found_by<'w>(
     common: &Common,
     world: &'w World,
     wanted: &dyn Fn(&Effective) -> bool,
-) -> Result<Vec<Found<'w>>, Failure> {
+) -> Result<Vec<LocatedObject<'w>>, Failure> {
     let in_cluster = cluster_filter(common, world)?;
     let clusters = world.applied_clusters().filter(|cluster| in_cluster(cluster));
     let members = clusters.flat_map(|cluster| {
-        world.members(cluster).map(move |(member, object)| Found { cluster, member, object })
+        world.members(cluster).map(move |(member, object)| LocatedObject { cluster, member, object })
     });
     Ok(members.filter(|found| wanted(found.object)).collect())
 }
@@ -160,7 +160,7 @@ pub(crate) fn one_object<'w>(
     common: &Common,
     world: &'w World,
     selector: &Selector,
-) -> Result<Vec<Found<'w>>, Failure> {
+) -> Result<Vec<LocatedObject<'w>>, Failure> {
     let found = found_by(common, world, &|object| selector.matches(&object.id))?;
     let Some(first) = found.first() else {
         return Err(selector.missing(world, world.objects.iter().map(|object| &object.id)));
@@ -175,7 +175,7 @@ pub(crate) fn one_object<'w>(
 const LISTED: usize = 10;
 
 /// What to say of several objects that a selector names, or of one in several forms.
-fn several(world: &World, found: &[Found<'_>]) -> String {
+fn several(world: &World, found: &[LocatedObject<'_>]) -> String {
     let ids: BTreeSet<_> = found.iter().map(|found| &found.object.id).collect();
     let names: BTreeSet<_> = found.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
     let help = match (ids.len(), names.len()) {
@@ -196,7 +196,7 @@ fn several(world: &World, found: &[Found<'_>]) -> String {
     format!("{help}:\n{}", listed(forms(world, found)))
 }
 
-fn applier<'w>(found: &Found<'w>) -> Option<&'w ObjectId> {
+fn applier<'w>(found: &LocatedObject<'w>) -> Option<&'w ObjectId> {
     Some(&found.cluster.applied[found.member.maker.kustomization()? as usize].id)
 }
 
@@ -220,7 +220,7 @@ fn names_of(ids: &BTreeSet<&ObjectId>) -> Vec<String> {
 }
 
 /// The forms of an object: where each is held, and a value that tells them apart.
-fn forms(world: &World, found: &[Found<'_>]) -> Vec<String> {
+fn forms(world: &World, found: &[LocatedObject<'_>]) -> Vec<String> {
     let mask = |object: &Effective| masked(object.node.get_ref(), &world.snapshot, &mut Masks::default());
     let mut forms: Vec<(Node, Vec<String>)> = Vec::new();
     for one in found {
@@ -249,7 +249,7 @@ fn forms(world: &World, found: &[Found<'_>]) -> Vec<String> {
 }
 
 /// Where a form is held, as the reader tells it from the others.
-fn place_of(world: &World, all: &[Found<'_>], one: &Found<'_>) -> String {
+fn place_of(world: &World, all: &[LocatedObject<'_>], one: &LocatedObject<'_>) -> String {
     let names: BTreeSet<_> = all.iter().filter_map(|found| found.cluster.name.as_deref()).collect();
     match (&one.cluster.name, applier(one), home(one.object)) {
         (Some(name), ..) if names.len() > 1 => name.to_string(),

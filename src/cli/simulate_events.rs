@@ -15,7 +15,7 @@ use crate::report::{self, events};
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::notify::controllers::emitter_of;
 use crate::simulate::notify::objects::{Value, labels_of, values_at};
-use crate::simulate::notify::simulate::{Emission, Item, Notifier, items};
+use crate::simulate::notify::simulate::{Emission, Notifier, SimulatedObject, items};
 use crate::simulate::notify::{InvolvedObject, Metadata};
 use crate::world::helm_charts::{HelmChart, helm_charts};
 use crate::world::{ApplyTarget, Cluster, Lookup, World};
@@ -140,7 +140,7 @@ type TargetOf<'w> = (&'w Cluster, &'w ApplyTarget, Vec<HelmChart<'w>>);
 fn places<'a>(world: &'a World, targets: &'a [TargetOf<'a>]) -> Vec<Place<'a>> {
     let mut places: Vec<Place<'_>> = Vec::new();
     for (cluster, target, charts) in targets {
-        let made = charts.iter().map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
+        let made = charts.iter().map(|chart| SimulatedObject { id: &chart.id, node: chart.node.get_ref() });
         let items = items(world, cluster, target).chain(made).collect();
         places.push(Place { notifier: Notifier::new(world, cluster, target), items, charts });
     }
@@ -153,8 +153,8 @@ fn by_cluster<'a>(
     places: &'a [Place<'a>],
     emissions: &'a [Vec<Emission<'a>>],
     listed: usize,
-) -> Vec<events::Cluster<'a>> {
-    let mut clusters: Vec<events::Cluster<'_>> = Vec::new();
+) -> Vec<events::ClusterEvents<'a>> {
+    let mut clusters: Vec<events::ClusterEvents<'_>> = Vec::new();
     let mut last = None;
     for (place, emissions) in places.iter().zip(emissions) {
         let answers = emissions.iter().map(|emission| answer(place, emission, listed));
@@ -169,7 +169,7 @@ fn by_cluster<'a>(
                 cluster.alerts.extend(alerts);
                 cluster.errors_only.extend(errors_only);
             }
-            None => clusters.push(events::Cluster {
+            None => clusters.push(events::ClusterEvents {
                 name: place.notifier.cluster.name.as_deref(),
                 version: report::stated::version(
                     &session.snapshot,
@@ -195,15 +195,15 @@ fn by_cluster<'a>(
 /// The objects that one cluster has on one target, and its notifier.
 struct Place<'a> {
     notifier: Notifier<'a>,
-    items: Vec<Item<'a>>,
+    items: Vec<SimulatedObject<'a>>,
     /// Those of the items that helm-controller makes.
     charts: &'a [HelmChart<'a>],
 }
 
-fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> events::Answer<'a> {
+fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> events::SimulatedEvent<'a> {
     let object = &emission.object;
     let namespace = Some(object.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-    events::Answer {
+    events::SimulatedEvent {
         object: ObjectId {
             api_version: object.api_version.as_str().into(),
             kind: object.kind.as_str().into(),
@@ -243,7 +243,7 @@ fn keep_alert(places: &mut [Place<'_>], wanted: &str) -> Result<(), Failure> {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, wanted),
     };
-    let is_wanted = |item: &Item<'_>| {
+    let is_wanted = |item: &SimulatedObject<'_>| {
         *item.id.name == *name && namespace.is_none_or(|namespace| namespace == item.namespace())
     };
     let all = || places.iter().flat_map(|place| &place.notifier.alerts);
@@ -273,7 +273,7 @@ fn emissions<'a>(
     places: &[Place<'_>],
 ) -> Result<Vec<Vec<Emission<'a>>>, Failure> {
     let selector = arguments.asked.selector(common)?;
-    let is_chosen = |item: &&Item<'_>| match &selector {
+    let is_chosen = |item: &&SimulatedObject<'_>| match &selector {
         Some(selector) => selector.matches(item.id),
         None => emitter_of(item.id.group(), &item.id.kind).is_some(),
     };
@@ -296,10 +296,10 @@ fn emissions<'a>(
         .map(|(key, value)| (key.clone(), Value { text: Text::from(value.as_str()), location: None }))
         .collect();
     let of_place = |place: &Place<'_>| {
-        let mut chosen: Vec<&Item<'_>> = place.items.iter().filter(is_chosen).collect();
+        let mut chosen: Vec<&SimulatedObject<'_>> = place.items.iter().filter(is_chosen).collect();
         chosen.sort_by(|a, b| a.id.cmp(b.id));
         let severity = arguments.severity.as_deref();
-        let about = |item: &Item<'_>| Emission {
+        let about = |item: &SimulatedObject<'_>| Emission {
             as_asked: severity.is_none(),
             ..Emission::about(*item, severity.unwrap_or("info"), message, &controller)
         };
@@ -320,17 +320,17 @@ fn emissions_of<'a>(event: &'a PostedEvent, places: &[Place<'_>]) -> Vec<Vec<Emi
         namespace: of(&posted.namespace),
         name: of(&posted.name),
     };
-    let is_object = |item: &&Item<'_>| {
+    let is_object = |item: &&SimulatedObject<'_>| {
         let id = item.id;
         *id.kind == *object.kind
             && *id.name == *object.name
             && item.namespace() == object.namespace
             && (object.api_version.is_empty() || id.group() == object.group())
     };
-    let found: Vec<Option<&Item<'_>>> =
+    let found: Vec<Option<&SimulatedObject<'_>>> =
         places.iter().map(|place| place.items.iter().find(is_object)).collect();
     let anywhere = found.iter().all(Option::is_none);
-    let in_place = |(place, item): (&Place<'_>, &Option<&Item<'_>>)| {
+    let in_place = |(place, item): (&Place<'_>, &Option<&SimulatedObject<'_>>)| {
         let wanted = item.is_some() || anywhere;
         wanted.then(|| emission_of(event, &object, place, *item)).into_iter().collect()
     };
@@ -343,7 +343,7 @@ fn emission_of<'a>(
     event: &'a PostedEvent,
     object: &InvolvedObject,
     place: &Place<'_>,
-    item: Option<&Item<'_>>,
+    item: Option<&SimulatedObject<'_>>,
 ) -> Emission<'a> {
     let text = |field: &'a Option<String>| field.as_deref().unwrap_or_default();
     let lookup = || {

@@ -10,7 +10,7 @@ use crate::lang::text::{clean, shorten};
 use crate::lint::engine::{self, NotChecked};
 use crate::model::{ObjectId, Unchecked};
 use crate::report;
-use crate::report::gates::{Cluster, View, json, mermaid, svg, text, why};
+use crate::report::gates::{ClusterGates, View, json, mermaid, svg, text, why};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
 use crate::simulate::gating::timeline::{Range, simulate};
@@ -61,7 +61,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
     let chosen: Vec<&cluster::Cluster> = world.applied_clusters().filter(|cluster| wanted(cluster)).collect();
-    let clusters: Vec<Cluster> = chosen.iter().map(|cluster| simulated(&world, cluster, range)).collect();
+    let clusters: Vec<ClusterGates> =
+        chosen.iter().map(|cluster| simulated(&world, cluster, range)).collect();
     let mut not_checked = not_checked(&world);
     for cluster in &clusters {
         for (job, command) in &cluster.unread {
@@ -124,9 +125,9 @@ fn unapplied(out: &mut dyn Write, not_checked: &NotChecked) -> io::Result<()> {
 
 /// Simulates a cluster. What a `kubeConfig` sends elsewhere is not seen by the
 /// controllers here.
-fn simulated(world: &World, cluster: &cluster::Cluster, range: Range) -> Cluster {
+fn simulated(world: &World, cluster: &cluster::Cluster, range: Range) -> ClusterGates {
     let gating = Gating::read(local(world, cluster).map(|object| (&object.id, object.node.get_ref())));
-    Cluster {
+    ClusterGates {
         name: cluster.name.as_deref().map(str::to_owned),
         root: cluster.root.clone(),
         simulation: simulate(&gating, range),

@@ -13,7 +13,7 @@ use crate::lint::engine::NotChecked;
 use crate::model::{ObjectId, Unchecked};
 use crate::report;
 use crate::report::parts::width;
-use crate::report::propagation::{Cluster, json, text};
+use crate::report::propagation::{ClusterMetadata, json, text};
 use crate::report::stated;
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::cluster_api::propagation::simulate::{Missing, Settings, simulate};
@@ -36,7 +36,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let mut not_checked = NotChecked::default();
-    let mut clusters: Vec<Cluster> = Vec::new();
+    let mut clusters: Vec<ClusterMetadata> = Vec::new();
     let scopes = scopes(&world);
     for scope in scopes.iter().filter(|scope| wanted(common, scope)) {
         let settings = settings(scope, &session.config)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         let unstated = crate::world::versions::Settings::default();
         let settings = scope.cluster.map_or(&unstated, |cluster| &cluster.settings);
         let version = stated::version(&world.snapshot, Product::ClusterApi, settings);
-        clusters.push(Cluster { name, version, derived });
+        clusters.push(ClusterMetadata { name, version, derived });
     }
     if let Some(selector) = &selector
         && clusters.iter().all(|cluster| cluster.derived.is_empty())
@@ -82,7 +82,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 }
 
 /// The answer for people: what is propagated, and what is not known.
-fn answer(snapshot: &Snapshot, clusters: &[Cluster], not_checked: &NotChecked) -> String {
+fn answer(snapshot: &Snapshot, clusters: &[ClusterMetadata], not_checked: &NotChecked) -> String {
     let mut answer = String::new();
     if clusters.iter().any(|cluster| !cluster.derived.is_empty()) {
         answer = text(snapshot, clusters);

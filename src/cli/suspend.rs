@@ -1,7 +1,7 @@
 //! `forebay suspend`, `forebay resume` and `forebay migrate suspend`.
 
 use super::common::Common;
-use super::rewriting::{Flags, Task, subjects, told};
+use super::rewriting::{RewritingFlags, Task, subjects, told};
 use super::selector::{Selector, joined};
 use super::session::Session;
 use super::{Answer, Failure, Status};
@@ -31,7 +31,7 @@ pub(crate) struct SuspendArguments {
     #[arg(long, value_enum)]
     via: Option<Via>,
     #[command(flatten)]
-    flags: Flags,
+    flags: RewritingFlags,
 }
 
 /// Flags of `resume`.
@@ -41,7 +41,7 @@ pub(crate) struct ResumeArguments {
     #[arg(required = true, value_name = "OBJECT")]
     objects: Vec<String>,
     #[command(flatten)]
-    flags: Flags,
+    flags: RewritingFlags,
 }
 
 /// Flags of `migrate suspend`.
@@ -51,7 +51,7 @@ pub(crate) struct MigrateArguments {
     #[arg(long, value_enum)]
     to: Via,
     #[command(flatten)]
-    flags: Flags,
+    flags: RewritingFlags,
 }
 
 /// A reason fits on one line.
@@ -266,7 +266,7 @@ fn refuse_annotation(found: &[Subject<'_>]) -> Result<(), Failure> {
 
 fn named<'w>(
     common: &Common,
-    flags: &Flags,
+    flags: &RewritingFlags,
     session: &Session,
     world: &'w World,
     objects: &[String],

@@ -5,7 +5,7 @@ use super::locate::{given, nearest, pointer_of};
 use super::output;
 use super::places::Places;
 use super::selector::{Selector, selector_of};
-use super::session::{Found, Session, found_by, one_object};
+use super::session::{LocatedObject, Session, found_by, one_object};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
@@ -86,7 +86,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 /// The answer as JSON, without references.
 fn body(
     world: &World,
-    first: &Found<'_>,
+    first: &LocatedObject<'_>,
     files: &[(FileRole, Location)],
     valued: Option<&Valued>,
 ) -> serde_json::Value {
@@ -116,7 +116,7 @@ fn body(
 
 /// The answer as text: a part for each form of the object.
 fn texts<'f>(
-    all: &'f [Vec<Found<'f>>],
+    all: &'f [Vec<LocatedObject<'f>>],
     world: &'f World,
     places: &'f Places<'f>,
     valued: Option<&'f Valued>,
@@ -160,7 +160,12 @@ struct Valued {
 const SHOWN: usize = 200;
 
 impl Valued {
-    fn of(world: &World, found: &Found<'_>, pointer: &str, snapshot: &Snapshot) -> Result<Valued, Failure> {
+    fn of(
+        world: &World,
+        found: &LocatedObject<'_>,
+        pointer: &str,
+        snapshot: &Snapshot,
+    ) -> Result<Valued, Failure> {
         let mask = |node: NodeRef<'_>| objects::masked(node, snapshot, &mut objects::Masks::default());
         let node = mask(found.object.node.get_ref());
         let (node, pointer, by) = match node.get_ref().at(pointer).is_some() {
@@ -237,7 +242,7 @@ impl Valued {
 }
 
 /// What an object refers to, in the cluster in which it was found.
-fn references<'w>(world: &'w World, found: &Found<'w>) -> References<'w> {
+fn references<'w>(world: &'w World, found: &LocatedObject<'w>) -> References<'w> {
     References::of(world, found.cluster, found.object)
 }
 
@@ -251,7 +256,7 @@ fn stated_in<'w>(
     session: &Session,
     world: &'w World,
     words: &[String],
-) -> Result<Option<Vec<Vec<Found<'w>>>>, Failure> {
+) -> Result<Option<Vec<Vec<LocatedObject<'w>>>>, Failure> {
     let [word] = words else { return Ok(None) };
     let number = |text: &str| text.parse::<u32>().ok();
     // An editor adds a column.
@@ -298,8 +303,8 @@ fn forms_of<'w>(
     common: &Common,
     world: &'w World,
     wanted: &dyn Fn(&Effective) -> bool,
-) -> Result<Vec<Vec<Found<'w>>>, Failure> {
-    let mut all: Vec<Vec<Found<'w>>> = Vec::new();
+) -> Result<Vec<Vec<LocatedObject<'w>>>, Failure> {
+    let mut all: Vec<Vec<LocatedObject<'w>>> = Vec::new();
     for found in found_by(common, world, wanted)? {
         match all.iter_mut().find(|known| known.iter().all(|one| std::ptr::eq(one.object, found.object))) {
             Some(known) => known.push(found),
@@ -310,19 +315,19 @@ fn forms_of<'w>(
 }
 
 /// The Kustomizations among its makers.
-fn appliers<'w>(found: &Found<'w>) -> impl Iterator<Item = &'w Applied> {
+fn appliers<'w>(found: &LocatedObject<'w>) -> impl Iterator<Item = &'w Applied> {
     let cluster = found.cluster;
     makers(found).filter_map(move |maker| cluster.applied.get(maker.kustomization()? as usize))
 }
 
 /// What made the object, what made that, and so on up to the entry point; nothing where
 /// no cluster applies it.
-fn makers(found: &Found<'_>) -> impl Iterator<Item = Maker> {
+fn makers(found: &LocatedObject<'_>) -> impl Iterator<Item = Maker> {
     let is_applied = found.cluster.name.is_some();
     found.cluster.makers(found.member).into_iter().filter(move |_| is_applied)
 }
 
-fn made_by(found: &Found<'_>, maker: Maker, snapshot: &Snapshot) -> serde_json::Value {
+fn made_by(found: &LocatedObject<'_>, maker: Maker, snapshot: &Snapshot) -> serde_json::Value {
     let made = found.cluster.made_by(maker);
     let location = match made {
         Some((_, node)) => node.get_ref().location(),
@@ -408,7 +413,7 @@ fn visit<'a>(node: NodeRef<'a>, depth: usize, found: &mut dyn FnMut(NodeRef<'a>)
 }
 
 /// What an object refers to in one cluster, which is named where there are several.
-fn referring(found: &[Found<'_>], references: &str) -> String {
+fn referring(found: &[LocatedObject<'_>], references: &str) -> String {
     let Some(first) = found.first() else { return String::new() };
     let cluster = match (&first.cluster.name, found.len()) {
         (Some(name), 2..) => format!(" in cluster {name}"),
@@ -417,7 +422,7 @@ fn referring(found: &[Found<'_>], references: &str) -> String {
     format!("{}\n{references}", clean(&format!("{}{cluster}", first.object.id)))
 }
 
-fn text(found: &[Found<'_>], snapshot: &Snapshot, places: &Places<'_>) -> String {
+fn text(found: &[LocatedObject<'_>], snapshot: &Snapshot, places: &Places<'_>) -> String {
     let mut out = String::new();
     let Some(first) = found.first() else { return out };
     let files = files(first.object, snapshot);

@@ -77,7 +77,7 @@ pub struct Config {
     /// Versions and features of the controllers; clusters may have their own.
     pub target: Target,
     /// Entry points; when empty, they are found in the repository.
-    pub clusters: Vec<Cluster>,
+    pub clusters: Vec<ClusterConfig>,
     /// Where the trees of Flux sources lie.
     pub sources: Vec<FluxSource>,
     /// Files that are not reported on. Builds still read them.
@@ -325,7 +325,7 @@ pub struct Handler {
 
 /// An entry point of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cluster {
+pub struct ClusterConfig {
     /// Its name in output.
     pub name: String,
     /// Directory that its root Kustomization applies, relative to the root and
@@ -341,7 +341,7 @@ pub struct Cluster {
     pub location: Location,
 }
 
-impl Cluster {
+impl ClusterConfig {
     /// Whether this cluster is what `kubeConfig` names by `namespace/name`.
     pub fn is_reached_by(&self, target: &str) -> bool {
         let (namespace, name) = target.split_once('/').unwrap_or(("", target));

@@ -1,8 +1,8 @@
 //! Text of `.forebay.yaml` to [`Config`]; every mistake with its place.
 
 use super::{
-    Cluster, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override, Pattern,
-    RuleLevel, SourceTree, Target, Written,
+    ClusterConfig, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override,
+    Pattern, RuleLevel, SourceTree, Target, Written,
 };
 use crate::files::join;
 use crate::lang::text::suggest;
@@ -275,7 +275,7 @@ impl Reader {
         Some(Handler { name, hook, ignores_failure })
     }
 
-    fn cluster(&mut self, node: NodeRef<'_>) -> Option<Cluster> {
+    fn cluster(&mut self, node: NodeRef<'_>) -> Option<ClusterConfig> {
         let fields = self.fields(node, "a cluster", &["name", "path", "target", "kubeConfig"]);
         let target = fields.get("target").map(|node| self.target(node));
         let kube_config = fields.get("kubeConfig").and_then(|node| self.kube_config(node));
@@ -284,10 +284,10 @@ impl Reader {
         if path.is_none() && kube_config.is_none() && fields.get("path").is_none() {
             self.wrong(node, format!("cluster `{name}` has no path"), "add the directory that Flux applies");
         }
-        Some(Cluster { name, path, target, kube_config, location: place(node) })
+        Some(ClusterConfig { name, path, target, kube_config, location: place(node) })
     }
 
-    fn refuse_repeated_clusters(&mut self, clusters: &[Cluster]) {
+    fn refuse_repeated_clusters(&mut self, clusters: &[ClusterConfig]) {
         for (index, cluster) in clusters.iter().enumerate() {
             if clusters[..index].iter().any(|before| before.name == cluster.name) {
                 let message = format!("a second cluster named `{}`", cluster.name);

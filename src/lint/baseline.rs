@@ -12,11 +12,11 @@ const SCHEMA: &str = "forebay.baseline/v1";
 /// Accepted findings, in order of rule and fingerprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Baseline {
-    entries: BTreeMap<(String, String), Entry>,
+    entries: BTreeMap<(String, String), BaselineEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct BaselineEntry {
     count: usize,
     message: String,
 }
@@ -48,17 +48,19 @@ impl Baseline {
         if file.schema != SCHEMA {
             return Err(format!("its schema is `{}`, not `{SCHEMA}`", file.schema));
         }
-        let entry =
-            |line: Line| ((line.rule, line.fingerprint), Entry { count: line.count, message: line.message });
+        let entry = |line: Line| {
+            ((line.rule, line.fingerprint), BaselineEntry { count: line.count, message: line.message })
+        };
         Ok(Baseline { entries: file.findings.into_iter().map(entry).collect() })
     }
 
     /// A baseline that accepts these findings.
     pub(crate) fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Baseline {
-        let mut entries: BTreeMap<(String, String), Entry> = BTreeMap::new();
+        let mut entries: BTreeMap<(String, String), BaselineEntry> = BTreeMap::new();
         for finding in findings {
             let key = (finding.rule.id.to_owned(), finding.fingerprint.clone());
-            let entry = entries.entry(key).or_insert(Entry { count: 0, message: finding.title.clone() });
+            let entry =
+                entries.entry(key).or_insert(BaselineEntry { count: 0, message: finding.title.clone() });
             entry.count += 1;
         }
         Baseline { entries }
@@ -66,7 +68,7 @@ impl Baseline {
 
     /// The text of the file: one line for each entry.
     pub(crate) fn to_text(&self) -> String {
-        let line = |((rule, fingerprint), entry): (&(String, String), &Entry)| {
+        let line = |((rule, fingerprint), entry): (&(String, String), &BaselineEntry)| {
             let line = serde_json::json!({
                 "rule": rule, "fingerprint": fingerprint, "count": entry.count, "message": entry.message,
             });
@@ -99,7 +101,7 @@ impl Baseline {
         let now = Baseline::of(findings);
         let kept = self.entries.iter().filter_map(|(key, entry)| {
             let count = entry.count.min(now.entries.get(key)?.count);
-            Some((key.clone(), Entry { count, message: entry.message.clone() }))
+            Some((key.clone(), BaselineEntry { count, message: entry.message.clone() }))
         });
         Baseline { entries: kept.collect() }
     }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let entry = |count| Entry { count, message: "a \"b\"".to_owned() };
+        let entry = |count| BaselineEntry { count, message: "a \"b\"".to_owned() };
         let baseline = Baseline {
             entries: [("b", 1), ("a", 2)]
                 .map(|(f, count)| (("r".to_owned(), f.to_owned()), entry(count)))

@@ -8,7 +8,7 @@ use crate::model::{ObjectId, kinds};
 use crate::schema::explain::kinds_of;
 use crate::schema::{Options, TableKind, Types, schema_at, table};
 use crate::world::World;
-use crate::world::schemas::Found;
+use crate::world::schemas::KindSchema;
 use rustc_hash::FxHashSet;
 
 /// Items of a list that an operation of a JSON patch may name.
@@ -219,7 +219,7 @@ impl Collected<'_> {
                 continue;
             };
             let refused = |of: &&TableKind| {
-                let Found::Judge(judge) = self.world.schemas.of_orphan(self.world, &id(of)) else {
+                let KindSchema::Judge(judge) = self.world.schemas.of_orphan(self.world, &id(of)) else {
                     return false;
                 };
                 let options = Options { partial: true, operator: judge.operator };
@@ -231,7 +231,7 @@ impl Collected<'_> {
                 continue;
             }
             let id = id(newest);
-            let Found::Judge(judge) = self.world.schemas.of_orphan(self.world, &id) else { continue };
+            let KindSchema::Judge(judge) = self.world.schemas.of_orphan(self.world, &id) else { continue };
             let node = judge.schemas.first().and_then(|schema| written(schema, &path, place, value));
             if let Some(node) = node {
                 let is_replace = operation.str_at("/op").as_deref() == Some("replace");

@@ -7,7 +7,7 @@ use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::alerts::{Alert, EventSource, Subject, any, source_selects};
 use crate::simulate::notify::controllers::emitter_of;
 use crate::simulate::notify::objects::labels_of;
-use crate::simulate::notify::simulate::{Item, Notifier, items};
+use crate::simulate::notify::simulate::{Notifier, SimulatedObject, items};
 use crate::simulate::suspend::is_static_repository;
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, Cluster, World};
@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// rules, by [`ClusterView::scene`](crate::lint::ClusterView::scene).
 pub(super) struct Scene<'a> {
     pub(super) notifier: Notifier<'a>,
-    pub(super) emitters: Vec<Item<'a>>,
+    pub(super) emitters: Vec<SimulatedObject<'a>>,
     /// Their labels, once they are asked for.
     labels: Vec<OnceCell<BTreeMap<String, Text>>>,
     /// Positions of emitters by kind, and by kind and name.
@@ -39,7 +39,7 @@ impl<'a> Scene<'a> {
         if notifier.alerts.is_empty() {
             return None;
         }
-        let emitters: Vec<Item<'a>> = items(world, cluster, &ApplyTarget::Local)
+        let emitters: Vec<SimulatedObject<'a>> = items(world, cluster, &ApplyTarget::Local)
             .filter(|item| emits(*item, &cluster.settings))
             .collect();
         let mut kinds: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
@@ -57,7 +57,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Alerts that are not known to be suspended.
-    pub(super) fn alerts(&self) -> impl Iterator<Item = &(Item<'a>, Alert)> {
+    pub(super) fn alerts(&self) -> impl Iterator<Item = &(SimulatedObject<'a>, Alert)> {
         self.notifier.alerts.iter().filter(|(_, alert)| alert.suspend != Known::Value(true))
     }
 
@@ -68,7 +68,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The objects that an alert surely selects.
-    pub(super) fn selected<'s>(&'s self, alert: &'s Alert) -> impl Iterator<Item = &'s Item<'a>> {
+    pub(super) fn selected<'s>(&'s self, alert: &'s Alert) -> impl Iterator<Item = &'s SimulatedObject<'a>> {
         let selected = self.selected_at(alert);
         (0..selected.len()).map(move |at| &self.emitters[selected[at]])
     }
@@ -116,18 +116,18 @@ impl<'a> Scene<'a> {
 }
 
 /// What names an object in a source.
-pub(super) fn subject_of<'i>(item: &Item<'i>) -> Subject<'i> {
+pub(super) fn subject_of<'i>(item: &SimulatedObject<'i>) -> Subject<'i> {
     let namespace = item.id.namespace.as_deref().unwrap_or_default();
     Subject { kind: &item.id.kind, namespace, name: &item.id.name }
 }
 
 /// Whether events about an object are posted: a HelmRepository of type `oci` is
 /// not reconciled ([`crate::simulate::behaviour::STATIC_OCI_REPOSITORIES`]).
-pub(super) fn emits(item: Item<'_>, settings: &Settings) -> bool {
+pub(super) fn emits(item: SimulatedObject<'_>, settings: &Settings) -> bool {
     emitter_of(item.id.group(), &item.id.kind).is_some() && !is_static(item, settings)
 }
 
-pub(super) fn is_static(item: Item<'_>, settings: &Settings) -> bool {
+pub(super) fn is_static(item: SimulatedObject<'_>, settings: &Settings) -> bool {
     is_static_repository(item.id, item.node, settings)
 }
 

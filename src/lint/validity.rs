@@ -7,7 +7,7 @@ use crate::model::Maker;
 use crate::schema::{Fault, Options, Product, Schema, Violation, table, validate};
 use crate::simulate::gating::objects::{are_available, is_taken};
 use crate::world::Cluster;
-use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole};
+use crate::world::schemas::{Basis, Judge, KindSchema, is_stated, is_whole};
 use std::sync::Arc;
 
 /// What came of an object.
@@ -81,8 +81,8 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         let is_by_flux = matches!(member.maker, Maker::Kustomization(_) | Maker::ResourceSet(_));
         let is_applied = is_stated(cluster) && is_by_flux;
         match context.world.schemas.of_member(context.world, *index as usize, &member.target, view.id) {
-            Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
-            Found::Judge(judge) => {
+            KindSchema::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
+            KindSchema::Judge(judge) => {
                 let level = if is_applied { level_of(&judge) } else { Level::Warning };
                 let options = Options { partial: !is_whole(cluster, member), operator: judge.operator };
                 let schemas: Vec<*const Schema> =
@@ -103,7 +103,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
                 take_in(&mut verdict, view, &judge, options, Some(cluster), level);
                 known.push(key);
             }
-            Found::NotServed { kind, release } => {
+            KindSchema::NotServed { kind, release } => {
                 let releases = kind.releases();
                 let later = (release + 1..releases.len()).find(|later| releases[*later].served);
                 verdict.not_served.get_or_insert(NotServed {
@@ -113,8 +113,8 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
                     level: if is_applied { Level::Error } else { Level::Warning },
                 });
             }
-            Found::Unknown => verdict.unknown_kind = true,
-            Found::Anything => {}
+            KindSchema::Unknown => verdict.unknown_kind = true,
+            KindSchema::Anything => {}
         }
     }
     for fault in &mut verdict.faults {
@@ -127,15 +127,15 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
 /// Judge an object that nothing applies, by the definitions that are near.
 fn judge_unapplied<'a>(verdict: &mut Verdict<'a>, view: &ObjectView<'a>, context: &'a Context<'a>) {
     match context.world.schemas.of_orphan(context.world, view.id) {
-        Found::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
-        Found::Judge(judge) => {
+        KindSchema::Judge(judge) if !is_meant(view, &judge) => verdict.unknown_kind = true,
+        KindSchema::Judge(judge) => {
             let options = Options { partial: true, operator: judge.operator };
             let gates = context.config.target.feature(Feature::Gates);
             let gates = gates.is_some_and(|written| written.value);
             take_in(verdict, view, &judge, options, None, (Level::Warning, gates));
         }
-        Found::Unknown => verdict.unknown_kind = true,
-        Found::NotServed { .. } | Found::Anything => {}
+        KindSchema::Unknown => verdict.unknown_kind = true,
+        KindSchema::NotServed { .. } | KindSchema::Anything => {}
     }
 }
 

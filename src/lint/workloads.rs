@@ -3,7 +3,7 @@
 
 use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
-use crate::model::workloads::{Form, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
+use crate::model::workloads::{NameForm, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
 use crate::model::{Name, ObjectId, kinds};
 use crate::world::releases::Creates;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
@@ -53,7 +53,7 @@ pub(crate) struct Workloads<'a> {
 /// A name that a controller makes.
 struct Made<'a> {
     namespace: Option<Cow<'a, str>>,
-    form: Form,
+    form: NameForm,
     of: &'a Effective,
     keys: Option<Vec<Cow<'a, str>>>,
 }
@@ -90,12 +90,12 @@ pub(crate) enum Target<'n, 'a> {
     /// keys of its data where all are known.
     Made(&'a Effective, Option<&'n [Cow<'a, str>]>),
     /// It is not here; `Some` where something may make it unseen.
-    Absent(Option<Cause<'a>>),
+    Absent(Option<UnseenCause<'a>>),
 }
 
 /// Why something may exist unseen.
 #[derive(Clone, Copy)]
-pub(crate) enum Cause<'a> {
+pub(crate) enum UnseenCause<'a> {
     /// A build or source that is not known whole.
     Opener(OpenerCause),
     /// An object that may make it: a release, or one of an operator's kind.
@@ -169,7 +169,7 @@ impl<'a> Workloads<'a> {
             is_made: false,
         });
         for one in derived(id, node) {
-            if one.form == Form::Whole && !one.name.contains(['?', '$', '{']) {
+            if one.form == NameForm::Whole && !one.name.contains(['?', '$', '{']) {
                 named.entry(("", one.kind)).or_default().push(Named {
                     name: Cow::Owned(one.name.clone()),
                     namespace: one.namespace.clone(),
@@ -253,7 +253,7 @@ impl<'a> Workloads<'a> {
                     false => Target::Here(object),
                 };
             }
-            Lookup::Generated(_) => return Target::Absent(Some(Cause::Opener(OpenerCause::Generator))),
+            Lookup::Generated(_) => return Target::Absent(Some(UnseenCause::Opener(OpenerCause::Generator))),
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
@@ -261,14 +261,14 @@ impl<'a> Workloads<'a> {
             return Target::Made(made.of, made.keys.as_deref());
         }
         if let Some(opener) = openers.iter().find(|opener| opener.cause != OpenerCause::ByHand) {
-            return Target::Absent(Some(Cause::Opener(opener.cause)));
+            return Target::Absent(Some(UnseenCause::Opener(opener.cause)));
         }
         let is_unapplied =
             self.unapplied.contains(&(kind, namespace, name)) || self.unapplied.contains(&(kind, None, name));
         let cause = match self.hidden_of(group, kind, namespace) {
-            Some(of) => Some(Cause::Maker(of)),
-            None if is_unapplied => Some(Cause::Unapplied),
-            None if group.is_empty() && matches!(kind, "ConfigMap" | "Secret") => Some(Cause::Anybody),
+            Some(of) => Some(UnseenCause::Maker(of)),
+            None if is_unapplied => Some(UnseenCause::Unapplied),
+            None if group.is_empty() && matches!(kind, "ConfigMap" | "Secret") => Some(UnseenCause::Anybody),
             None => None,
         };
         Target::Absent(cause)
@@ -285,13 +285,13 @@ impl<'a> Workloads<'a> {
             return None;
         }
         let of_kind = self.derived.get(kind)?;
-        let fits = |made: &&Made<'a>, form: Form| {
+        let fits = |made: &&Made<'a>, form: NameForm| {
             made.form == form && made.namespace.as_deref().is_none_or(|own| namespace == Some(own))
         };
-        let whole = of_kind.get(name).and_then(|all| all.iter().find(|made| fits(made, Form::Whole)));
+        let whole = of_kind.get(name).and_then(|all| all.iter().find(|made| fits(made, NameForm::Whole)));
         let mut cuts = name.match_indices('-').map(|(at, _)| &name[..at]);
         whole.or_else(|| {
-            cuts.find_map(|start| of_kind.get(start)?.iter().find(|made| fits(made, Form::Beginning)))
+            cuts.find_map(|start| of_kind.get(start)?.iter().find(|made| fits(made, NameForm::Beginning)))
         })
     }
 

@@ -5,7 +5,7 @@
 use super::hover;
 use super::place::{Spot, memberships};
 use super::position::Mapping;
-use super::state::{Found, State};
+use super::state::{LocatedFinding, State};
 use crate::files::Snapshot;
 use crate::lang::text::{clean, suggest};
 use crate::lint::{Applicability, Fix};
@@ -31,7 +31,7 @@ const REASON: &str = "TODO say why";
 struct Later {
     uri: Uri,
     position: Position,
-    change: Change,
+    change: SuspensionChange,
     /// Only here; `None` for every cluster that has the object.
     cluster: Option<String>,
     object: String,
@@ -39,7 +39,7 @@ struct Later {
 
 /// What becomes of a suspension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Change {
+enum SuspensionChange {
     Suspend,
     Resume,
     /// From the annotation.
@@ -48,22 +48,22 @@ enum Change {
     ToAnnotation,
 }
 
-impl Change {
+impl SuspensionChange {
     fn aim(self) -> Aim<'static> {
         match self {
-            Change::Suspend => Aim::Suspended { via: None, message: None },
-            Change::Resume => Aim::Resumed,
-            Change::ToSpec => Aim::Moved(Via::Spec),
-            Change::ToAnnotation => Aim::Moved(Via::Annotation),
+            SuspensionChange::Suspend => Aim::Suspended { via: None, message: None },
+            SuspensionChange::Resume => Aim::Resumed,
+            SuspensionChange::ToSpec => Aim::Moved(Via::Spec),
+            SuspensionChange::ToAnnotation => Aim::Moved(Via::Annotation),
         }
     }
 
     fn title(self, object: &str) -> String {
         match self {
-            Change::Suspend => format!("Suspend {object}"),
-            Change::Resume => format!("Resume {object}"),
-            Change::ToSpec => format!("Move the suspension of {object} to spec.suspend"),
-            Change::ToAnnotation => format!("Move the suspension of {object} to the annotation"),
+            SuspensionChange::Suspend => format!("Suspend {object}"),
+            SuspensionChange::Resume => format!("Resume {object}"),
+            SuspensionChange::ToSpec => format!("Move the suspension of {object} to spec.suspend"),
+            SuspensionChange::ToAnnotation => format!("Move the suspension of {object} to the annotation"),
         }
     }
 }
@@ -72,7 +72,7 @@ impl Change {
 pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: bool) -> Vec<CodeAction> {
     let Some(path) = state.path(&parameters.text_document.uri) else { return Vec::new() };
     let mut actions = Vec::new();
-    let at_range = |found: &&Found| {
+    let at_range = |found: &&LocatedFinding| {
         let place = &found.finding.location;
         place.file.is_at(&path)
             && state.range(&found.snapshot, place).is_some_and(|range| touches(range, parameters.range))
@@ -95,7 +95,7 @@ fn touches(one: Range, other: Range) -> bool {
     one.start.line <= other.end.line && other.start.line <= one.end.line
 }
 
-fn fixes(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Vec<CodeAction> {
+fn fixes(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Vec<CodeAction> {
     let all = found.finding.fixes.iter().filter(|fix| fix.applicability > Applicability::DisplayOnly);
     all.map(|fix| {
         let sure = fix.applicability == Applicability::Safe;
@@ -118,7 +118,7 @@ fn fixes(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> V
 
 /// The word that a finding says may have been meant, in the place of the one that is
 /// written; nothing where the rule has a fix, which says it better.
-fn meant(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+fn meant(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
     let finding = &found.finding;
     let is_fix = |fix: &Fix| fix.applicability > Applicability::DisplayOnly;
     let (_, rest) = finding.help.split_once("did you mean ").filter(|_| !finding.fixes.iter().any(is_fix))?;
@@ -149,9 +149,13 @@ fn meant(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> O
 }
 
 /// The same safe fix for all findings of the rule: what `forebay migrate` does.
-fn everywhere(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+fn everywhere(
+    state: &State<'_>,
+    found: &LocatedFinding,
+    diagnostic: Option<&Diagnostic>,
+) -> Option<CodeAction> {
     let rule = found.finding.rule;
-    let safe = |one: &Found| {
+    let safe = |one: &LocatedFinding| {
         let same = std::ptr::eq(one.finding.rule, rule) && Arc::ptr_eq(&one.snapshot, &found.snapshot);
         let fix = one.finding.fixes.iter().find(|fix| fix.applicability == Applicability::Safe);
         fix.filter(|_| same).map(|fix| fix.operations.clone())
@@ -222,7 +226,7 @@ pub(super) fn edit(
     Ok(WorkspaceEdit { changes: Some(files), ..WorkspaceEdit::default() })
 }
 
-fn silence(state: &State<'_>, found: &Found, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+fn silence(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
     let rule = found.finding.rule.id;
     let ignores = [Ignore { rule, location: found.finding.location.clone() }];
     let added = ignore::add(&found.snapshot, &ignores, REASON);
@@ -293,16 +297,16 @@ fn suspendable<'s>(state: &'s State<'_>, spot: &Spot<'_>) -> Vec<Subject<'s>> {
 fn wanted_changes(
     subjects: &[Subject<'_>],
     is_suspended: &dyn Fn(&Subject<'_>) -> bool,
-) -> Vec<(Change, Option<String>)> {
-    let mut wanted: Vec<(Change, Option<String>)> = Vec::new();
+) -> Vec<(SuspensionChange, Option<String>)> {
+    let mut wanted: Vec<(SuspensionChange, Option<String>)> = Vec::new();
     if subjects.iter().any(|subject| !is_suspended(subject)) {
-        wanted.push((Change::Suspend, None));
+        wanted.push((SuspensionChange::Suspend, None));
     }
     if subjects.iter().any(is_suspended) {
-        wanted.push((Change::Resume, None));
-        for change in [Change::ToSpec, Change::ToAnnotation] {
+        wanted.push((SuspensionChange::Resume, None));
+        for change in [SuspensionChange::ToSpec, SuspensionChange::ToAnnotation] {
             let honoured = |subject: &Subject<'_>| match change {
-                Change::ToAnnotation => default_via(subject.cluster) == Via::Annotation,
+                SuspensionChange::ToAnnotation => default_via(subject.cluster) == Via::Annotation,
                 _ => is_suspended_by_field(&subject.object.id),
             };
             let is_there = |subject: &Subject<'_>| change.aim().is_reached(subject.cluster, subject.object);
@@ -313,7 +317,7 @@ fn wanted_changes(
     }
     if subjects.len() > 1 {
         for subject in subjects.iter().filter(|subject| !is_suspended(subject)) {
-            wanted.push((Change::Suspend, subject.cluster.name.as_deref().map(str::to_owned)));
+            wanted.push((SuspensionChange::Suspend, subject.cluster.name.as_deref().map(str::to_owned)));
         }
     }
     wanted
@@ -364,7 +368,7 @@ fn work_out(state: &State<'_>, choice: &Later) -> Result<WorkspaceEdit, String> 
     }
     let mut ways = vec![plain];
     // Its manifest may feed others: a patch in what the cluster builds reaches it alone.
-    if let ([subject], true) = (subjects.as_slice(), choice.change == Change::Suspend) {
+    if let ([subject], true) = (subjects.as_slice(), choice.change == SuspensionChange::Suspend) {
         let via = default_via(subject.cluster);
         ways.extend(patch::suspending(snapshot, world, *subject, via, None).into_iter().map(|one| vec![one]));
     }

@@ -18,15 +18,15 @@ pub(super) struct Parameters {
 
 /// What it gets.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Answer {
+pub(super) struct ChartAnswer {
     /// The file as it is in the chart.
     text: String,
 }
 
 /// The text behind an address.
-pub(super) fn text(state: &State<'_>, parameters: &Parameters) -> Option<Answer> {
+pub(super) fn text(state: &State<'_>, parameters: &Parameters) -> Option<ChartAnswer> {
     let path = path_in(SCHEME, &parameters.uri)?;
-    text_at(state, &FilePath::new(Tree::Chart, path.trim_start_matches('/'))).map(|text| Answer { text })
+    text_at(state, &FilePath::new(Tree::Chart, path.trim_start_matches('/'))).map(|text| ChartAnswer { text })
 }
 
 fn text_at(state: &State<'_>, file: &FilePath) -> Option<String> {

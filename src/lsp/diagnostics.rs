@@ -1,6 +1,6 @@
 //! Findings as the protocol's diagnostics.
 
-use super::state::{Found, State};
+use super::state::{LocatedFinding, State};
 use crate::config::{FILE_NAME, Level};
 use crate::lang::text::clean;
 use crate::lint::Finding;
@@ -20,7 +20,7 @@ use std::str::FromStr;
 
 /// The diagnostics of every file that has some.
 pub(super) fn all(state: &State<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
-    let mut files: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
+    let mut files: BTreeMap<String, Vec<&LocatedFinding>> = BTreeMap::new();
     for found in state.findings() {
         files.entry(found.finding.location.file.to_string()).or_default().push(found);
     }
@@ -42,7 +42,7 @@ pub(super) fn all(state: &State<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
     all
 }
 
-fn of_file(state: &State<'_>, path: &str, found: &[&Found]) -> Vec<Diagnostic> {
+fn of_file(state: &State<'_>, path: &str, found: &[&LocatedFinding]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // A broken text has findings of its own beside those of the text before.
     let mut rest = found;
@@ -72,7 +72,7 @@ fn first_line(range: Range) -> Range {
     }
 }
 
-fn diagnostic(state: &State<'_>, found: &Found, range: Range) -> Diagnostic {
+fn diagnostic(state: &State<'_>, found: &LocatedFinding, range: Range) -> Diagnostic {
     let finding = &found.finding;
     let related: Vec<DiagnosticRelatedInformation> = finding
         .related

@@ -25,7 +25,7 @@ pub(super) struct Parameters {
 
 /// What it gets.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Answer {
+pub(super) struct EffectiveAnswer {
     /// YAML; values of Secrets are masked.
     text: String,
     /// The clusters that have the object.
@@ -33,7 +33,7 @@ pub(super) struct Answer {
 }
 
 /// The effective objects of a place; `None` where it is no part of one.
-pub(super) fn effective(state: &State<'_>, parameters: &Parameters) -> Option<Answer> {
+pub(super) fn effective(state: &State<'_>, parameters: &Parameters) -> Option<EffectiveAnswer> {
     let world = state.world();
     let spot = Spot::of(state, &parameters.at)?;
     let (mut text, mut clusters) = (String::new(), Vec::new());
@@ -59,5 +59,5 @@ pub(super) fn effective(state: &State<'_>, parameters: &Parameters) -> Option<An
     }
     clusters.sort();
     clusters.dedup();
-    (!text.is_empty()).then_some(Answer { text, clusters })
+    (!text.is_empty()).then_some(EffectiveAnswer { text, clusters })
 }

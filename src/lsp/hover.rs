@@ -11,10 +11,10 @@ use crate::lang::text::markdown::{self, Reader};
 use crate::lang::yaml::{Location, NodeRef, pointer_segments};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
-use crate::model::keys::{FLUX, Key, Standing};
+use crate::model::keys::{FLUX, MetadataKey, Standing};
 use crate::model::text::Text;
 use crate::report::objects::{place, yaml};
-use crate::report::schema::Field;
+use crate::report::schema::SchemaField;
 use crate::schema::explain::{kinds_of, versions_of};
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
@@ -160,7 +160,7 @@ fn key(spot: &Spot<'_>) -> Option<String> {
         Standing::Known(key) => Some(key),
         _ => None,
     };
-    let key: &Key = known(FLUX.standing(&name)).or_else(|| known(CLUSTER_API.standing(&name)))?;
+    let key: &MetadataKey = known(FLUX.standing(&name)).or_else(|| known(CLUSTER_API.standing(&name)))?;
     let mut out = format!("**{}**\n\n{} {}", plain(&name), key.reader, key.effect);
     if let Some(wanted) = key.value.wanted() {
         let _ = write!(out, "\n\nvalue: {wanted}");
@@ -394,7 +394,7 @@ fn field(spot: &Spot<'_>) -> Option<String> {
     if versions.is_empty() {
         return None;
     }
-    let field = Field { kind: &id.kind, path: &path, versions: &versions, clusters: &[] };
+    let field = SchemaField { kind: &id.kind, path: &path, versions: &versions, clusters: &[] };
     Some(markdown::block(&crate::report::schema::text(&field)))
 }
 

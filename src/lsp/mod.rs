@@ -66,7 +66,7 @@ pub(crate) struct Host<'h> {
 
 /// Why the server ended without being asked to.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum ServerFailure {
     /// The folder of the editor can't be worked on.
     #[error("{0}")]
     Root(String),
@@ -82,14 +82,14 @@ pub(crate) enum Failure {
 ///
 /// # Errors
 /// No folder to work on, a client that does not speak the protocol, or that went away.
-pub(crate) fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), Failure> {
+pub(crate) fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), ServerFailure> {
     let protocol = |error: lsp_server::ProtocolError| match error.channel_is_disconnected() {
-        true => Failure::Gone,
-        false => Failure::Protocol(error.to_string()),
+        true => ServerFailure::Gone,
+        false => ServerFailure::Protocol(error.to_string()),
     };
     let (id, parameters) = connection.initialize_start().map_err(protocol)?;
     let parameters: InitializeParams =
-        serde_json::from_value(parameters).map_err(|error| Failure::Protocol(error.to_string()))?;
+        serde_json::from_value(parameters).map_err(|error| ServerFailure::Protocol(error.to_string()))?;
     let general = parameters.capabilities.general.as_ref();
     let encoding = Encoding::negotiate(general.and_then(|general| general.position_encodings.as_deref()));
     let (mut settings, complaint) =
@@ -224,11 +224,11 @@ struct Session<'c> {
 }
 
 impl Session<'_> {
-    fn run(&mut self, state: &mut State<'_>) -> Result<(), Failure> {
+    fn run(&mut self, state: &mut State<'_>) -> Result<(), ServerFailure> {
         loop {
             let waiting = match self.told {
                 false => self.connection.receiver.try_recv().ok(),
-                true => Some(self.connection.receiver.recv().map_err(|_| Failure::Gone)?),
+                true => Some(self.connection.receiver.recv().map_err(|_| ServerFailure::Gone)?),
             };
             match waiting {
                 Some(Message::Request(request)) => {
@@ -251,25 +251,25 @@ impl Session<'_> {
         }
     }
 
-    fn send(&self, message: impl Into<Message>) -> Result<(), Failure> {
-        self.connection.sender.send(message.into()).map_err(|_| Failure::Gone)
+    fn send(&self, message: impl Into<Message>) -> Result<(), ServerFailure> {
+        self.connection.sender.send(message.into()).map_err(|_| ServerFailure::Gone)
     }
 
-    fn notify<N: notifications::Notification>(&self, parameters: N::Params) -> Result<(), Failure> {
+    fn notify<N: notifications::Notification>(&self, parameters: N::Params) -> Result<(), ServerFailure> {
         self.send(Notification::new(N::METHOD.to_owned(), parameters))
     }
 
-    fn ask<R: requests::Request>(&mut self, parameters: R::Params) -> Result<(), Failure> {
+    fn ask<R: requests::Request>(&mut self, parameters: R::Params) -> Result<(), ServerFailure> {
         self.asked += 1;
         self.send(Request::new(format!("forebay-{}", self.asked).into(), R::METHOD.to_owned(), parameters))
     }
 
-    fn log(&self, kind: MessageType, message: String) -> Result<(), Failure> {
+    fn log(&self, kind: MessageType, message: String) -> Result<(), ServerFailure> {
         self.notify::<notifications::LogMessage>(lsp_types::LogMessageParams { typ: kind, message })
     }
 
     /// Ask to be told of changes on disk.
-    fn watch(&mut self) -> Result<(), Failure> {
+    fn watch(&mut self) -> Result<(), ServerFailure> {
         if !self.client.watches {
             return Ok(());
         }
@@ -284,7 +284,7 @@ impl Session<'_> {
     }
 
     /// Answer a request. A fault of ours costs the answer, not the session.
-    fn answer(&mut self, state: &mut State<'_>, request: Request) -> Result<(), Failure> {
+    fn answer(&mut self, state: &mut State<'_>, request: Request) -> Result<(), ServerFailure> {
         let id = request.id.clone();
         if request.method == requests::CodeLensResolve::METHOD {
             let sender = self.connection.sender.clone();
@@ -307,7 +307,7 @@ impl Session<'_> {
         self.send(response)
     }
 
-    fn note(&mut self, state: &mut State<'_>, notification: Notification) -> Result<(), Failure> {
+    fn note(&mut self, state: &mut State<'_>, notification: Notification) -> Result<(), ServerFailure> {
         /// The parameters, of a notification that has them as it should.
         fn read<N: notifications::Notification>(notification: Notification) -> Option<N::Params> {
             serde_json::from_value(notification.params).ok()
@@ -355,7 +355,7 @@ impl Session<'_> {
     }
 
     /// Tell the editor what is wrong now, file by file where that changed.
-    fn publish(&mut self, state: &mut State<'_>) -> Result<(), Failure> {
+    fn publish(&mut self, state: &mut State<'_>) -> Result<(), ServerFailure> {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             state.refresh();
             diagnostics::all(state)
@@ -500,7 +500,7 @@ enum ChartFile {}
 
 impl requests::Request for ChartFile {
     type Params = charts::Parameters;
-    type Result = Option<charts::Answer>;
+    type Result = Option<charts::ChartAnswer>;
     const METHOD: &'static str = "forebay/chart";
 }
 
@@ -509,7 +509,7 @@ enum EffectiveObject {}
 
 impl requests::Request for EffectiveObject {
     type Params = effective::Parameters;
-    type Result = Option<effective::Answer>;
+    type Result = Option<effective::EffectiveAnswer>;
     const METHOD: &'static str = "forebay/effective";
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Subject {
 }
 
 /// An effect, as far as a lens tells of it.
-struct Effect {
+struct PlannedEffect {
     cluster: Option<Arc<str>>,
     object: ObjectId,
     severity: Severity,
@@ -41,7 +41,7 @@ struct Effect {
 }
 
 /// A plan, or why there is none.
-type Planned = Result<(String, Vec<Effect>), String>;
+type Planned = Result<(String, Vec<PlannedEffect>), String>;
 
 /// A lens that waits for its words.
 struct Waiting {
@@ -160,7 +160,7 @@ fn work_out(base: ReadBase, sides: &Sides) -> Planned {
     };
     let before = head.like(&base, config, remotes);
     let effects = plan::plan(&before, &head).into_iter().filter(|effect| effect.when.is_none());
-    let effects = effects.map(|effect| Effect {
+    let effects = effects.map(|effect| PlannedEffect {
         cluster: effect.cluster,
         object: effect.object,
         severity: effect.severity,
@@ -194,8 +194,8 @@ impl Waiting {
 const COMMAND: &str = "forebay.showPlan";
 
 /// How much happens to the objects of a document, or comes of a kustomization.
-fn title(label: &str, effects: &[Effect], subject: &Subject) -> String {
-    let is_about = |effect: &&Effect| {
+fn title(label: &str, effects: &[PlannedEffect], subject: &Subject) -> String {
+    let is_about = |effect: &&PlannedEffect| {
         let same =
             |(cluster, id): &(Option<Arc<str>>, ObjectId)| *cluster == effect.cluster && *id == effect.object;
         let comes_of = |path| effect.causes.contains(path);

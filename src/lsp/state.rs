@@ -9,7 +9,7 @@
 use super::planned::{Plans, Sides};
 use super::position::{Encoding, Mapping, Ruler, path_of, uri_of};
 use super::settings::Settings;
-use super::{Failure, Host};
+use super::{Host, ServerFailure};
 use crate::config::{self, Config};
 use crate::files::{Snapshot, Store, git, is_manifest_path, read_named};
 use crate::lang::yaml::{FilePath, Location, Node, Tree};
@@ -27,7 +27,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// A text that is open in the editor.
-pub(super) struct Document {
+pub(super) struct OpenDocument {
     /// As the editor names it.
     pub(super) uri: Uri,
     /// As the editor counts it.
@@ -41,7 +41,7 @@ pub(super) struct Document {
 }
 
 /// A finding, and the files that its places are in.
-pub(super) struct Found {
+pub(super) struct LocatedFinding {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) finding: Finding,
 }
@@ -77,13 +77,13 @@ pub(super) struct State<'h> {
     baseline: Option<Baseline>,
     store: Arc<Store>,
     disk: Arc<Snapshot>,
-    documents: BTreeMap<String, Document>,
+    documents: BTreeMap<String, OpenDocument>,
     view: View,
     /// The texts that the view was made of: those over the disk, and the disk.
     made_of: (BTreeMap<String, String>, Arc<Snapshot>),
     /// Another world to lint, where a broken text was saved.
     truth: Option<Arc<World>>,
-    findings: Vec<Found>,
+    findings: Vec<LocatedFinding>,
     /// How many of them are of the world; the rest is of texts that are broken.
     linted: usize,
     /// What the last lint keeps for the next one.
@@ -107,8 +107,8 @@ impl<'h> State<'h> {
         folder: &Path,
         encoding: Encoding,
         settings: Settings,
-    ) -> Result<State<'h>, Failure> {
-        let root = (host.root)(folder).map_err(Failure::Root)?;
+    ) -> Result<State<'h>, ServerFailure> {
+        let root = (host.root)(folder).map_err(ServerFailure::Root)?;
         let shown_root = shown_root(folder, &root);
         let store = Arc::new(Store::default());
         let disk = Arc::new(Snapshot::memory([], store.clone()));
@@ -140,7 +140,7 @@ impl<'h> State<'h> {
             untold: true,
             rebuilt: true,
         };
-        state.reload().map_err(Failure::Root)?;
+        state.reload().map_err(ServerFailure::Root)?;
         Ok(state)
     }
 
@@ -223,7 +223,7 @@ impl<'h> State<'h> {
         let good = self.disk.file(&path).and_then(|file| self.disk.stream(file));
         let good = good.filter(|stream| stream.errors.is_empty()).map(|stream| stream.text.to_string());
         let outside = is_outside(&self.root, &self.disk, &path);
-        let document = Document { uri, version, text, good, outside };
+        let document = OpenDocument { uri, version, text, good, outside };
         self.documents.insert(path, document);
         self.stale = true;
     }
@@ -259,7 +259,7 @@ impl<'h> State<'h> {
     }
 
     /// The text that is open at a path.
-    pub(super) fn document(&self, path: &str) -> Option<&Document> {
+    pub(super) fn document(&self, path: &str) -> Option<&OpenDocument> {
         self.documents.get(path)
     }
 
@@ -369,7 +369,7 @@ impl<'h> State<'h> {
         }
         let show = self.host.show;
         let shown = outcome.findings.into_iter().filter(|finding| finding.level >= show);
-        let found = |finding| Found { snapshot: world.snapshot.clone(), finding };
+        let found = |finding| LocatedFinding { snapshot: world.snapshot.clone(), finding };
         self.findings = shown.map(found).collect();
         self.linted = self.findings.len();
         self.store.forget_unused();
@@ -379,7 +379,7 @@ impl<'h> State<'h> {
     fn tell_broken(&mut self, options: &Options) {
         let world = self.truth.as_ref().unwrap_or(&self.view.world);
         let show = self.host.show;
-        let mut broken: Vec<Found> = Vec::new();
+        let mut broken: Vec<LocatedFinding> = Vec::new();
         for (path, document) in &self.documents {
             let read = world.snapshot.file(path).and_then(|file| world.snapshot.stream(file));
             if document.outside
@@ -399,14 +399,14 @@ impl<'h> State<'h> {
                 .findings
                 .into_iter()
                 .filter(|finding| finding.rule.group == Group::Syntax && finding.level >= show);
-            broken.extend(syntax.map(|finding| Found { snapshot: alone.clone(), finding }));
+            broken.extend(syntax.map(|finding| LocatedFinding { snapshot: alone.clone(), finding }));
         }
         self.findings.truncate(self.linted);
         self.findings.extend(broken);
     }
 
     /// What lint has to say; of the texts as they were at the last refresh.
-    pub(super) fn findings(&self) -> &[Found] {
+    pub(super) fn findings(&self) -> &[LocatedFinding] {
         &self.findings
     }
 

@@ -233,7 +233,7 @@ pub(crate) static TOOLS: [Tool; 11] = [
 const PAGE: &str = "page";
 
 /// The command line that a call means, and the page that it wants.
-pub(crate) struct Call {
+pub(crate) struct ToolCall {
     /// Flags and words, behind those of the command.
     pub words: Vec<String>,
     /// From 1.
@@ -273,7 +273,7 @@ impl Tool {
     ///
     /// # Errors
     /// A mistake in them, in words.
-    pub(crate) fn call(&self, given: &Map<String, Value>) -> Result<Call, String> {
+    pub(crate) fn call(&self, given: &Map<String, Value>) -> Result<ToolCall, String> {
         let names = || self.arguments.iter().map(|argument| argument.name).chain([PAGE]);
         if let Some(unknown) = given.keys().find(|key| !names().any(|name| name == **key)) {
             let near = suggest(unknown, names()).map(|near| format!("; did you mean `{near}`?"));
@@ -302,7 +302,7 @@ impl Tool {
         }
         flags.push("--".to_owned());
         flags.append(&mut words);
-        Ok(Call { words: flags, page })
+        Ok(ToolCall { words: flags, page })
     }
 }
 

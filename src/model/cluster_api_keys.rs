@@ -6,7 +6,9 @@
 use std::sync::LazyLock;
 
 use crate::model::cluster_api_kinds::BOOTSTRAP;
-use crate::model::keys::{Class, Domain, Field, Grammar, Key, Kinds, On, Openness, Registry, Shape, Unread};
+use crate::model::keys::{
+    Domain, Grammar, KeyField, KeyOwner, Kinds, MetadataKey, On, Openness, Registry, Shape, Unread,
+};
 
 const CORE: &str = "cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
@@ -23,14 +25,14 @@ const SCALABLE: &[Kinds] =
 const CONTROL_PLANES: &[Kinds] = &[Kinds(CONTROL_PLANE, "KubeadmControlPlane")];
 
 /// An annotation that a person sets.
-const SETTING: Key = Key {
+const SETTING: MetadataKey = MetadataKey {
     name: "",
     shape: Shape::Exact,
-    field: Field::Annotation,
+    field: KeyField::Annotation,
     on: On::Any,
     value: Grammar::Free,
     unread: Unread::Ignored,
-    class: Class::Setting,
+    class: KeyOwner::Setting,
     reader: "Cluster API",
     effect: "",
     since: None,
@@ -39,41 +41,42 @@ const SETTING: Key = Key {
 };
 
 /// A setting whose value is never looked at.
-const SWITCH: Key = Key { value: Grammar::Presence, ..SETTING };
+const SWITCH: MetadataKey = MetadataKey { value: Grammar::Presence, ..SETTING };
 
-const REQUEST: Key = Key { value: Grammar::Presence, class: Class::Request, ..SETTING };
+const REQUEST: MetadataKey = MetadataKey { value: Grammar::Presence, class: KeyOwner::Request, ..SETTING };
 
-const INTERNAL: Key = Key { class: Class::Internal, ..SETTING };
+const INTERNAL: MetadataKey = MetadataKey { class: KeyOwner::Internal, ..SETTING };
 
-const OWNER: Key = Key {
-    field: Field::Either,
-    class: Class::Owner,
+const OWNER: MetadataKey = MetadataKey {
+    field: KeyField::Either,
+    class: KeyOwner::Owner,
     effect: "is written by the controllers, which overwrite other values",
     ..SETTING
 };
 
 /// What `clusterctl` puts on components, or looks for there.
-const CLUSTERCTL: Key = Key { field: Field::Either, class: Class::Note, reader: "clusterctl", ..SETTING };
+const CLUSTERCTL: MetadataKey =
+    MetadataKey { field: KeyField::Either, class: KeyOwner::Note, reader: "clusterctl", ..SETTING };
 
-const fn owner(name: &'static str) -> Key {
-    Key { name, ..OWNER }
+const fn owner(name: &'static str) -> MetadataKey {
+    MetadataKey { name, ..OWNER }
 }
 
-const fn internal(name: &'static str, effect: &'static str) -> Key {
-    Key { name, effect, ..INTERNAL }
+const fn internal(name: &'static str, effect: &'static str) -> MetadataKey {
+    MetadataKey { name, effect, ..INTERNAL }
 }
 
-const fn clusterctl(name: &'static str, effect: &'static str) -> Key {
-    Key { name, effect, ..CLUSTERCTL }
+const fn clusterctl(name: &'static str, effect: &'static str) -> MetadataKey {
+    MetadataKey { name, effect, ..CLUSTERCTL }
 }
 
 /// A beginning of keys that others define.
-const fn others(name: &'static str) -> Key {
-    Key {
+const fn others(name: &'static str) -> MetadataKey {
+    MetadataKey {
         name,
         shape: Shape::Prefix,
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         reader: "a provider",
         effect: "is defined by a provider",
         ..SETTING
@@ -82,35 +85,35 @@ const fn others(name: &'static str) -> Key {
 
 /// Every key of Cluster API's core, kubeadm providers and clusterctl, and the
 /// keys of other providers in core's domains.
-pub(crate) static KEYS: &[Key] = &[
+pub(crate) static KEYS: &[MetadataKey] = &[
     // Pausing and filtering: `util/paused`, `util/annotations`.
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/paused",
         on: On::Only(&[Kinds("*.cluster.x-k8s.io", "*")]),
         effect: "pauses the object",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/watch-filter",
-        field: Field::Label,
+        field: KeyField::Label,
         effect: "chooses the controllers that reconcile the object",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/managed-by",
         on: On::Only(&[Kinds("infrastructure.cluster.x-k8s.io", "*")]),
         effect: "says that something else manages the infrastructure",
         ..SWITCH
     },
     // Scaling: `internal/webhooks` defaulting of replicas.
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/replicas-managed-by",
         on: On::Only(&[Kinds(CORE, "MachinePool")]),
         value: Grammar::PresenceBut("false"),
         effect: "leaves the replicas to an external autoscaler",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size",
         on: On::Only(SCALABLE),
         value: Grammar::Int(i32::MIN as i64, i32::MAX as i64),
@@ -119,7 +122,7 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "is the least number of replicas",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size",
         on: On::Only(SCALABLE),
         value: Grammar::Int(i32::MIN as i64, i32::MAX as i64),
@@ -129,35 +132,35 @@ pub(crate) static KEYS: &[Key] = &[
         ..SETTING
     },
     // Machines: `core/reconcilers/{machine,machineset}`, MachineHealthCheck.
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/delete-machine",
         on: On::Only(MACHINES),
         effect: "makes the Machine the first to go on scale down",
         ..REQUEST
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/remediate-machine",
         on: On::Only(MACHINES),
         effect: "asks a MachineHealthCheck to replace the Machine",
         since: Some((1, 7)),
         ..REQUEST
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/skip-remediation",
         on: On::Only(MACHINES),
         effect: "keeps MachineHealthChecks away from the Machine",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "cluster.x-k8s.io/drain",
-        field: Field::Label,
+        field: KeyField::Label,
         on: On::Only(&[Kinds("", "Pod")]),
         value: Grammar::Word { does: &["skip", "wait-completed"], idle: &["drain"], exact: false },
         effect: "says what draining a Machine does with the Pod",
         since: Some((1, 9)),
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "machineset.cluster.x-k8s.io/skip-preflight-checks",
         on: On::Only(&[
             Kinds(CORE, "MachineSet"),
@@ -176,19 +179,19 @@ pub(crate) static KEYS: &[Key] = &[
         since: Some((1, 5)),
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "machine.cluster.x-k8s.io/exclude-node-draining",
         on: On::Only(MACHINES),
         effect: "deletes the Machine without draining its Node",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "machine.cluster.x-k8s.io/exclude-wait-for-node-volume-detach",
         on: On::Only(MACHINES),
         effect: "deletes the Machine without waiting for its volumes",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "machine.cluster.x-k8s.io/certificates-expiry",
         on: On::Only(&[Kinds(CORE, "Machine"), Kinds(BOOTSTRAP, "KubeadmConfig")]),
         value: Grammar::Timestamp,
@@ -197,14 +200,14 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "is when the certificates of the control plane end",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "pre-drain.delete.hook.machine.cluster.x-k8s.io",
         shape: Shape::Prefix,
         on: On::Only(MACHINES),
         effect: "holds the draining of the Machine until it is removed",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "pre-terminate.delete.hook.machine.cluster.x-k8s.io",
         shape: Shape::Prefix,
         on: On::Only(MACHINES),
@@ -212,20 +215,20 @@ pub(crate) static KEYS: &[Key] = &[
         ..SETTING
     },
     // Topology: `exp/topology/desiredstate`, `core/webhooks/admission/cluster.go`.
-    Key {
+    MetadataKey {
         name: "topology.cluster.x-k8s.io/hold-upgrade-sequence",
         on: On::TopologyEntry,
         effect: "holds the upgrade of this entry and of those after it",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "topology.cluster.x-k8s.io/defer-upgrade",
         on: On::TopologyEntry,
         effect: "defers the upgrade of this entry",
         since: Some((1, 4)),
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "topology.cluster.x-k8s.io/upgrade-concurrency",
         on: On::Only(CLUSTERS),
         value: Grammar::Int(1, i64::MAX),
@@ -234,19 +237,19 @@ pub(crate) static KEYS: &[Key] = &[
         since: Some((1, 5)),
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check",
         on: On::Only(CLUSTERS),
         effect: "allows a topology to be added to an existing Cluster",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "unsafe.topology.cluster.x-k8s.io/disable-update-version-check",
         on: On::Only(CLUSTERS),
         effect: "skips every check of a version change",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "before-upgrade.hook.cluster.cluster.x-k8s.io",
         shape: Shape::Prefix,
         on: On::Only(CLUSTERS),
@@ -254,26 +257,26 @@ pub(crate) static KEYS: &[Key] = &[
         since: Some((1, 10)),
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "runtime.cluster.x-k8s.io/inject-ca-from-secret",
         on: On::Only(&[Kinds("runtime.cluster.x-k8s.io", "ExtensionConfig")]),
         effect: "takes the CA bundle from a Secret, named as `namespace/name`",
         ..SETTING
     },
     // KubeadmControlPlane.
-    Key {
+    MetadataKey {
         name: "controlplane.cluster.x-k8s.io/skip-coredns",
         on: On::Only(CONTROL_PLANES),
         effect: "leaves CoreDNS out of upgrades",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "controlplane.cluster.x-k8s.io/skip-kube-proxy",
         on: On::Only(CONTROL_PLANES),
         effect: "leaves kube-proxy out of upgrades",
         ..SWITCH
     },
-    Key {
+    MetadataKey {
         name: "controlplane.cluster.x-k8s.io/kubeadm-cluster-configuration",
         until: Some((1, 11)),
         ..internal("", "is the control plane's own record")
@@ -281,7 +284,7 @@ pub(crate) static KEYS: &[Key] = &[
     internal("controlplane.cluster.x-k8s.io/remediation-in-progress", "is a record of remediation"),
     internal("controlplane.cluster.x-k8s.io/remediation-for", "is a record of remediation"),
     // What controllers write for themselves.
-    Key {
+    MetadataKey {
         on: On::Only(CLUSTERS),
         ..internal(
             "runtime.cluster.x-k8s.io/ok-to-delete",
@@ -291,12 +294,12 @@ pub(crate) static KEYS: &[Key] = &[
     internal("runtime.cluster.x-k8s.io/pending-hooks", "lists the hooks that are still to be called"),
     internal("topology.internal.cluster.x-k8s.io/upgrade-step", "is the current step of an upgrade"),
     internal("topology.cluster.x-k8s.io/dry-run", "marks a dry run of the topology controller"),
-    Key {
+    MetadataKey {
         shape: Shape::Prefix,
         since: Some((1, 12)),
         ..internal("in-place-updates.internal.cluster.x-k8s.io/", "is a record of an in-place update")
     },
-    Key {
+    MetadataKey {
         on: On::Only(MACHINE_SETS),
         ..internal("cluster.x-k8s.io/disable-machine-create", "is set by the MachineDeployment controller")
     },
@@ -329,7 +332,7 @@ pub(crate) static KEYS: &[Key] = &[
     owner("topology.cluster.x-k8s.io/pool-name"),
     owner("machine-template-hash"),
     // Labels that reach the Node: `util/labels` `GetManagedLabels`.
-    Key {
+    MetadataKey {
         shape: Shape::Prefix,
         effect: "is copied from the Machine to its Node",
         ..others("node.cluster.x-k8s.io")
@@ -349,8 +352,8 @@ pub(crate) static KEYS: &[Key] = &[
     clusterctl("cert-manager.clusterctl.cluster.x-k8s.io/version", "is the version of cert-manager"),
     clusterctl("visualizer.cluster.x-k8s.io", "is read by a visualizer"),
     // The contract labels of CRDs: `cluster.x-k8s.io/v1beta1: v1beta1_v1beta2`.
-    Key {
-        field: Field::Label,
+    MetadataKey {
+        field: KeyField::Label,
         effect: "maps a contract to the versions of the CRD",
         ..others("cluster.x-k8s.io/v")
     },

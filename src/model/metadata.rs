@@ -5,7 +5,7 @@
 
 /// What is wrong with a key or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum MetadataFault {
     /// The key is empty.
     EmptyKey,
     /// There is nothing before the slash.
@@ -30,24 +30,24 @@ pub(crate) enum Fault {
     Value,
 }
 
-impl Fault {
+impl MetadataFault {
     /// What would be right, as a clause for a message.
     pub(crate) fn wanted(self) -> &'static str {
         match self {
-            Fault::EmptyKey => "a key must not be empty",
-            Fault::EmptyPrefix => "the part before the slash must not be empty",
-            Fault::LongPrefix => "the part before the slash has at most 253 characters",
-            Fault::Prefix => {
+            MetadataFault::EmptyKey => "a key must not be empty",
+            MetadataFault::EmptyPrefix => "the part before the slash must not be empty",
+            MetadataFault::LongPrefix => "the part before the slash has at most 253 characters",
+            MetadataFault::Prefix => {
                 "the part before the slash is a DNS name of lower-case letters, digits, `-` and `.`"
             }
-            Fault::EmptyName => "the part after the slash must not be empty",
-            Fault::LongName => "the name has at most 63 characters",
-            Fault::Name => {
+            MetadataFault::EmptyName => "the part after the slash must not be empty",
+            MetadataFault::LongName => "the name has at most 63 characters",
+            MetadataFault::Name => {
                 "the name is made of letters, digits, `-`, `_` and `.`, and begins and ends with a letter or digit"
             }
-            Fault::Slashes => "a key has at most one slash",
-            Fault::LongValue => "a label value has at most 63 characters",
-            Fault::Value => {
+            MetadataFault::Slashes => "a key has at most one slash",
+            MetadataFault::LongValue => "a label value has at most 63 characters",
+            MetadataFault::Value => {
                 "a label value is made of letters, digits, `-`, `_` and `.`, and begins and ends with a letter or digit"
             }
         }
@@ -55,24 +55,24 @@ impl Fault {
 }
 
 /// The first fault of a label key, if any.
-pub(crate) fn label_key_fault(key: &str) -> Option<Fault> {
+pub(crate) fn label_key_fault(key: &str) -> Option<MetadataFault> {
     if key.is_empty() {
-        return Some(Fault::EmptyKey);
+        return Some(MetadataFault::EmptyKey);
     }
     let name = match key.split_once('/') {
         None => key,
-        Some((_, name)) if name.contains('/') => return Some(Fault::Slashes),
-        Some(("", _)) => return Some(Fault::EmptyPrefix),
-        Some((prefix, _)) if prefix.len() > 253 => return Some(Fault::LongPrefix),
-        Some((prefix, _)) if !is_dns_subdomain(prefix) => return Some(Fault::Prefix),
+        Some((_, name)) if name.contains('/') => return Some(MetadataFault::Slashes),
+        Some(("", _)) => return Some(MetadataFault::EmptyPrefix),
+        Some((prefix, _)) if prefix.len() > 253 => return Some(MetadataFault::LongPrefix),
+        Some((prefix, _)) if !is_dns_subdomain(prefix) => return Some(MetadataFault::Prefix),
         Some((_, name)) => name,
     };
     if name.is_empty() {
-        Some(Fault::EmptyName)
+        Some(MetadataFault::EmptyName)
     } else if name.len() > 63 {
-        Some(Fault::LongName)
+        Some(MetadataFault::LongName)
     } else if !is_bounded_word(name) {
-        Some(Fault::Name)
+        Some(MetadataFault::Name)
     } else {
         None
     }
@@ -80,18 +80,18 @@ pub(crate) fn label_key_fault(key: &str) -> Option<Fault> {
 
 /// The first fault of an annotation key, if any. Unlike a label's, its prefix
 /// may hold capitals.
-pub(crate) fn annotation_key_fault(key: &str) -> Option<Fault> {
+pub(crate) fn annotation_key_fault(key: &str) -> Option<MetadataFault> {
     label_key_fault(&key.to_lowercase())
 }
 
 /// The first fault of a label value, if any. The empty value is fine.
-pub(crate) fn label_value_fault(value: &str) -> Option<Fault> {
+pub(crate) fn label_value_fault(value: &str) -> Option<MetadataFault> {
     if value.len() > 63 {
-        Some(Fault::LongValue)
+        Some(MetadataFault::LongValue)
     } else if value.is_empty() || is_bounded_word(value) {
         None
     } else {
-        Some(Fault::Value)
+        Some(MetadataFault::Value)
     }
 }
 
@@ -131,20 +131,20 @@ mod tests {
             ("1.2/3", None),
             (long_name.as_str(), None),
             (long_prefix.as_str(), None),
-            ("", Some(Fault::EmptyKey)),
-            ("/name", Some(Fault::EmptyPrefix)),
-            ("example.com/", Some(Fault::EmptyName)),
-            ("a/b/c", Some(Fault::Slashes)),
-            ("Example.com/name", Some(Fault::Prefix)),
-            ("example..com/name", Some(Fault::Prefix)),
-            ("-example.com/name", Some(Fault::Prefix)),
-            ("exam_ple.com/name", Some(Fault::Prefix)),
-            ("-app", Some(Fault::Name)),
-            ("app.", Some(Fault::Name)),
-            ("my app", Some(Fault::Name)),
-            ("größe", Some(Fault::Name)),
-            (longer_name.as_str(), Some(Fault::LongName)),
-            (longer_prefix.as_str(), Some(Fault::LongPrefix)),
+            ("", Some(MetadataFault::EmptyKey)),
+            ("/name", Some(MetadataFault::EmptyPrefix)),
+            ("example.com/", Some(MetadataFault::EmptyName)),
+            ("a/b/c", Some(MetadataFault::Slashes)),
+            ("Example.com/name", Some(MetadataFault::Prefix)),
+            ("example..com/name", Some(MetadataFault::Prefix)),
+            ("-example.com/name", Some(MetadataFault::Prefix)),
+            ("exam_ple.com/name", Some(MetadataFault::Prefix)),
+            ("-app", Some(MetadataFault::Name)),
+            ("app.", Some(MetadataFault::Name)),
+            ("my app", Some(MetadataFault::Name)),
+            ("größe", Some(MetadataFault::Name)),
+            (longer_name.as_str(), Some(MetadataFault::LongName)),
+            (longer_prefix.as_str(), Some(MetadataFault::LongPrefix)),
         ];
         for (key, expected) in cases {
             assert_eq!(label_key_fault(key), expected, "{key}");
@@ -155,8 +155,8 @@ mod tests {
     fn annotation_keys_are_lower_cased_first() {
         let cases = [
             ("Example.com/name", None),
-            ("example.com/my key", Some(Fault::Name)),
-            ("a/b/c", Some(Fault::Slashes)),
+            ("example.com/my key", Some(MetadataFault::Name)),
+            ("a/b/c", Some(MetadataFault::Slashes)),
         ];
         for (key, expected) in cases {
             assert_eq!(annotation_key_fault(key), expected, "{key}");
@@ -173,13 +173,13 @@ mod tests {
             ("v1.2.3_x-y", None),
             ("True", None),
             (long.as_str(), None),
-            (longer.as_str(), Some(Fault::LongValue)),
-            ("-a", Some(Fault::Value)),
-            ("a-", Some(Fault::Value)),
-            ("a b", Some(Fault::Value)),
-            ("a/b", Some(Fault::Value)),
-            ("a:b", Some(Fault::Value)),
-            ("é", Some(Fault::Value)),
+            (longer.as_str(), Some(MetadataFault::LongValue)),
+            ("-a", Some(MetadataFault::Value)),
+            ("a-", Some(MetadataFault::Value)),
+            ("a b", Some(MetadataFault::Value)),
+            ("a/b", Some(MetadataFault::Value)),
+            ("a:b", Some(MetadataFault::Value)),
+            ("é", Some(MetadataFault::Value)),
         ];
         for (value, expected) in cases {
             assert_eq!(label_value_fault(value), expected, "{value}");

@@ -69,7 +69,7 @@ pub struct Reference<'a> {
 }
 
 /// How a field refers.
-struct Field {
+struct ReferenceField {
     pointer: &'static str,
     role: Role,
     target: Target,
@@ -89,12 +89,18 @@ enum Target {
 
 const SECRET: Target = Target::Kind("", "Secret");
 
-const fn field(pointer: &'static str, role: Role, target: Target, namespaced: bool, guarded: bool) -> Field {
-    Field { pointer, role, target, namespaced, guarded }
+const fn field(
+    pointer: &'static str,
+    role: Role,
+    target: Target,
+    namespaced: bool,
+    guarded: bool,
+) -> ReferenceField {
+    ReferenceField { pointer, role, target, namespaced, guarded }
 }
 
 /// Fields of a kind.
-fn fields(id: &ObjectId) -> &'static [Field] {
+fn fields(id: &ObjectId) -> &'static [ReferenceField] {
     match (id.group(), &*id.kind) {
         (KUSTOMIZE, "Kustomization") => KUSTOMIZATION,
         (HELM, "HelmRelease") => HELM_RELEASE,
@@ -120,14 +126,14 @@ const SERVICE_ACCOUNT: Target = Target::Kind("", "ServiceAccount");
 /// Where a chart that a release names comes from.
 const CHART_SOURCE: Target = Target::OneOf(&["HelmRepository", "GitRepository", "Bucket"]);
 
-const CREDENTIALS: &[Field] = &[
+const CREDENTIALS: &[ReferenceField] = &[
     field("/spec/secretRef", Role::Credentials, SECRET, false, false),
     field("/spec/certSecretRef", Role::Credentials, SECRET, false, false),
     field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
     field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
 ];
 
-const KUSTOMIZATION: &[Field] = &[
+const KUSTOMIZATION: &[ReferenceField] = &[
     field(
         "/spec/sourceRef",
         Role::Source,
@@ -144,7 +150,7 @@ const KUSTOMIZATION: &[Field] = &[
     field("/spec/serviceAccountName", Role::ServiceAccount, SERVICE_ACCOUNT, false, false),
 ];
 
-const HELM_RELEASE: &[Field] = &[
+const HELM_RELEASE: &[ReferenceField] = &[
     field("/spec/chart/spec/sourceRef", Role::Source, CHART_SOURCE, true, true),
     field(
         "/spec/chartRef",
@@ -160,19 +166,19 @@ const HELM_RELEASE: &[Field] = &[
     field("/spec/serviceAccountName", Role::ServiceAccount, SERVICE_ACCOUNT, false, false),
 ];
 
-const HELM_CHART: &[Field] = &[
+const HELM_CHART: &[ReferenceField] = &[
     field("/spec/sourceRef", Role::Source, CHART_SOURCE, false, false),
     field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
 ];
 
-const GIT_REPOSITORY: &[Field] = &[
+const GIT_REPOSITORY: &[ReferenceField] = &[
     field("/spec/include/*/repository", Role::Source, Target::Kind(SOURCE, "GitRepository"), false, false),
     field("/spec/secretRef", Role::Credentials, SECRET, false, false),
     field("/spec/proxySecretRef", Role::Credentials, SECRET, false, false),
     field("/spec/verify/secretRef", Role::Credentials, SECRET, false, false),
 ];
 
-const ARTIFACT_GENERATOR: &[Field] = &[field(
+const ARTIFACT_GENERATOR: &[ReferenceField] = &[field(
     "/spec/sources/*",
     Role::Source,
     Target::OneOf(&["Bucket", "GitRepository", "OCIRepository", "HelmChart", "ExternalArtifact"]),
@@ -180,13 +186,13 @@ const ARTIFACT_GENERATOR: &[Field] = &[field(
     true,
 )];
 
-const IMAGE_POLICY: &[Field] =
+const IMAGE_POLICY: &[ReferenceField] =
     &[field("/spec/imageRepositoryRef", Role::Image, Target::Kind(IMAGE, "ImageRepository"), true, true)];
 
-const IMAGE_UPDATE_AUTOMATION: &[Field] =
+const IMAGE_UPDATE_AUTOMATION: &[ReferenceField] =
     &[field("/spec/sourceRef", Role::Source, Target::OneOf(&["GitRepository"]), true, true)];
 
-const RECEIVER: &[Field] = &[
+const RECEIVER: &[ReferenceField] = &[
     field("/spec/secretRef", Role::Credentials, SECRET, false, false),
     field(
         "/spec/resources/*",
@@ -213,7 +219,7 @@ const RECEIVER: &[Field] = &[
     ),
 ];
 
-const RESOURCE_SET: &[Field] = &[
+const RESOURCE_SET: &[ReferenceField] = &[
     field("/spec/dependsOn/*", Role::ResourceSetDependency, Target::Any, true, false),
     field(
         "/spec/inputsFrom/*",
@@ -249,7 +255,7 @@ fn expand<'a>(node: NodeRef<'a>, pattern: &str) -> Vec<(String, NodeRef<'a>)> {
 fn read<'a>(
     id: &ObjectId,
     node: NodeRef<'a>,
-    field: &Field,
+    field: &ReferenceField,
     pointer: String,
     at: NodeRef<'a>,
 ) -> Option<Reference<'a>> {

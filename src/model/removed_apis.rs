@@ -26,12 +26,12 @@ pub(crate) struct Replacement {
     /// First Kubernetes 1.x minor that serves it.
     pub since: u32,
     /// Whether the same object is good in it.
-    pub change: Change,
+    pub change: ApiChange,
 }
 
 /// What of an object changes with its API version.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Change {
+pub(crate) enum ApiChange {
     /// Nothing.
     Nothing,
     /// A field has to be there that could be left out: its JSON Pointer.
@@ -44,7 +44,7 @@ pub(crate) enum Change {
 /// API version of the table is served by it.
 pub(crate) const OLDEST_MAINTAINED: u32 = 34;
 
-const fn to(api_version: &'static str, since: u32, change: Change) -> Option<Replacement> {
+const fn to(api_version: &'static str, since: u32, change: ApiChange) -> Option<Replacement> {
     Some(Replacement { api_version, since, change })
 }
 
@@ -59,33 +59,33 @@ const fn row(
 }
 
 /// apps/v1 fills in no selector.
-const SELECTOR: Change = Change::Required("/spec/selector");
+const SELECTOR: ApiChange = ApiChange::Required("/spec/selector");
 /// Of what runs Pods.
 const WORKLOAD: Option<Replacement> = to("apps/v1", 9, SELECTOR);
 /// Of an Ingress, in both of its groups.
 const INGRESS: Option<Replacement> = to(
     "networking.k8s.io/v1",
     19,
-    Change::Fields("`serviceName` and `servicePort` became `service`, and every path needs a `pathType`"),
+    ApiChange::Fields("`serviceName` and `servicePort` became `service`, and every path needs a `pathType`"),
 );
 /// Of admission policies in CEL.
-const ADMISSION_POLICY: Option<Replacement> = to("admissionregistration.k8s.io/v1", 30, Change::Nothing);
+const ADMISSION_POLICY: Option<Replacement> = to("admissionregistration.k8s.io/v1", 30, ApiChange::Nothing);
 /// The metrics of an autoscaler.
-const METRICS: Change =
-    Change::Fields("`targetAverageUtilization` and its like became `target` with `type` and a value");
+const METRICS: ApiChange =
+    ApiChange::Fields("`targetAverageUtilization` and its like became `target` with `type` and a value");
 
 /// All of them, by the minor that dropped them.
 pub(crate) static REMOVED: &[RemovedApi] = &[
-    row("apps/v1beta1", &["ControllerRevision"], 16, to("apps/v1", 9, Change::Nothing)),
+    row("apps/v1beta1", &["ControllerRevision"], 16, to("apps/v1", 9, ApiChange::Nothing)),
     row("apps/v1beta1", &["Deployment", "StatefulSet"], 16, WORKLOAD),
-    row("apps/v1beta2", &["ControllerRevision"], 16, to("apps/v1", 9, Change::Nothing)),
+    row("apps/v1beta2", &["ControllerRevision"], 16, to("apps/v1", 9, ApiChange::Nothing)),
     row("apps/v1beta2", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"], 16, WORKLOAD),
     row("extensions/v1beta1", &["DaemonSet", "Deployment", "ReplicaSet"], 16, WORKLOAD),
     row(
         "extensions/v1beta1",
         &["NetworkPolicy"],
         16,
-        to("networking.k8s.io/v1", 8, Change::Required("/spec/podSelector")),
+        to("networking.k8s.io/v1", 8, ApiChange::Required("/spec/podSelector")),
     ),
     row("extensions/v1beta1", &["PodSecurityPolicy"], 16, None),
     row(
@@ -95,7 +95,7 @@ pub(crate) static REMOVED: &[RemovedApi] = &[
         to(
             "admissionregistration.k8s.io/v1",
             16,
-            Change::Fields("`sideEffects` and `admissionReviewVersions` are required, defaults differ"),
+            ApiChange::Fields("`sideEffects` and `admissionReviewVersions` are required, defaults differ"),
         ),
     ),
     row(
@@ -105,69 +105,99 @@ pub(crate) static REMOVED: &[RemovedApi] = &[
         to(
             "apiextensions.k8s.io/v1",
             16,
-            Change::Fields("each of `versions` has its own schema, and needs one"),
+            ApiChange::Fields("each of `versions` has its own schema, and needs one"),
         ),
     ),
     row(
         "apiregistration.k8s.io/v1beta1",
         &["APIService"],
         22,
-        to("apiregistration.k8s.io/v1", 10, Change::Nothing),
+        to("apiregistration.k8s.io/v1", 10, ApiChange::Nothing),
     ),
     row(
         "certificates.k8s.io/v1beta1",
         &["CertificateSigningRequest"],
         22,
-        to("certificates.k8s.io/v1", 19, Change::Fields("`signerName` and `usages` are required")),
+        to("certificates.k8s.io/v1", 19, ApiChange::Fields("`signerName` and `usages` are required")),
     ),
-    row("coordination.k8s.io/v1beta1", &["Lease"], 22, to("coordination.k8s.io/v1", 14, Change::Nothing)),
+    row("coordination.k8s.io/v1beta1", &["Lease"], 22, to("coordination.k8s.io/v1", 14, ApiChange::Nothing)),
     row("extensions/v1beta1", &["Ingress"], 22, INGRESS),
     row("networking.k8s.io/v1beta1", &["Ingress"], 22, INGRESS),
-    row("networking.k8s.io/v1beta1", &["IngressClass"], 22, to("networking.k8s.io/v1", 19, Change::Nothing)),
+    row(
+        "networking.k8s.io/v1beta1",
+        &["IngressClass"],
+        22,
+        to("networking.k8s.io/v1", 19, ApiChange::Nothing),
+    ),
     row(
         "rbac.authorization.k8s.io/v1beta1",
         &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"],
         22,
-        to("rbac.authorization.k8s.io/v1", 8, Change::Nothing),
+        to("rbac.authorization.k8s.io/v1", 8, ApiChange::Nothing),
     ),
-    row("scheduling.k8s.io/v1beta1", &["PriorityClass"], 22, to("scheduling.k8s.io/v1", 14, Change::Nothing)),
-    row("storage.k8s.io/v1beta1", &["CSIDriver"], 22, to("storage.k8s.io/v1", 18, Change::Nothing)),
-    row("storage.k8s.io/v1beta1", &["CSINode"], 22, to("storage.k8s.io/v1", 17, Change::Nothing)),
-    row("storage.k8s.io/v1beta1", &["StorageClass"], 22, to("storage.k8s.io/v1", 6, Change::Nothing)),
-    row("storage.k8s.io/v1beta1", &["VolumeAttachment"], 22, to("storage.k8s.io/v1", 13, Change::Nothing)),
-    row("storage.k8s.io/v1alpha1", &["CSIStorageCapacity"], 24, to("storage.k8s.io/v1", 24, Change::Nothing)),
-    row("storage.k8s.io/v1alpha1", &["VolumeAttachment"], 24, to("storage.k8s.io/v1", 13, Change::Nothing)),
+    row(
+        "scheduling.k8s.io/v1beta1",
+        &["PriorityClass"],
+        22,
+        to("scheduling.k8s.io/v1", 14, ApiChange::Nothing),
+    ),
+    row("storage.k8s.io/v1beta1", &["CSIDriver"], 22, to("storage.k8s.io/v1", 18, ApiChange::Nothing)),
+    row("storage.k8s.io/v1beta1", &["CSINode"], 22, to("storage.k8s.io/v1", 17, ApiChange::Nothing)),
+    row("storage.k8s.io/v1beta1", &["StorageClass"], 22, to("storage.k8s.io/v1", 6, ApiChange::Nothing)),
+    row("storage.k8s.io/v1beta1", &["VolumeAttachment"], 22, to("storage.k8s.io/v1", 13, ApiChange::Nothing)),
+    row(
+        "storage.k8s.io/v1alpha1",
+        &["CSIStorageCapacity"],
+        24,
+        to("storage.k8s.io/v1", 24, ApiChange::Nothing),
+    ),
+    row(
+        "storage.k8s.io/v1alpha1",
+        &["VolumeAttachment"],
+        24,
+        to("storage.k8s.io/v1", 13, ApiChange::Nothing),
+    ),
     row("autoscaling/v2beta1", &["HorizontalPodAutoscaler"], 25, to("autoscaling/v2", 23, METRICS)),
-    row("batch/v1beta1", &["CronJob"], 25, to("batch/v1", 21, Change::Nothing)),
+    row("batch/v1beta1", &["CronJob"], 25, to("batch/v1", 21, ApiChange::Nothing)),
     row(
         "discovery.k8s.io/v1beta1",
         &["EndpointSlice"],
         25,
-        to("discovery.k8s.io/v1", 21, Change::Fields("`topology` became `nodeName` and `zone`")),
+        to("discovery.k8s.io/v1", 21, ApiChange::Fields("`topology` became `nodeName` and `zone`")),
     ),
     row(
         "events.k8s.io/v1beta1",
         &["Event"],
         25,
-        to("events.k8s.io/v1", 19, Change::Fields("more fields are required")),
+        to("events.k8s.io/v1", 19, ApiChange::Fields("more fields are required")),
     ),
-    row("node.k8s.io/v1beta1", &["RuntimeClass"], 25, to("node.k8s.io/v1", 20, Change::Nothing)),
+    row("node.k8s.io/v1beta1", &["RuntimeClass"], 25, to("node.k8s.io/v1", 20, ApiChange::Nothing)),
     row(
         "policy/v1beta1",
         &["PodDisruptionBudget"],
         25,
         // An empty selector selected nothing, and selects all now.
-        to("policy/v1", 21, Change::Required("/spec/selector")),
+        to("policy/v1", 21, ApiChange::Required("/spec/selector")),
     ),
     row("policy/v1beta1", &["PodSecurityPolicy"], 25, None),
-    row("autoscaling/v2beta2", &["HorizontalPodAutoscaler"], 26, to("autoscaling/v2", 23, Change::Nothing)),
+    row(
+        "autoscaling/v2beta2",
+        &["HorizontalPodAutoscaler"],
+        26,
+        to("autoscaling/v2", 23, ApiChange::Nothing),
+    ),
     row(
         "flowcontrol.apiserver.k8s.io/v1beta1",
         &["FlowSchema", "PriorityLevelConfiguration"],
         26,
         FLOW_SHARES,
     ),
-    row("storage.k8s.io/v1beta1", &["CSIStorageCapacity"], 27, to("storage.k8s.io/v1", 24, Change::Nothing)),
+    row(
+        "storage.k8s.io/v1beta1",
+        &["CSIStorageCapacity"],
+        27,
+        to("storage.k8s.io/v1", 24, ApiChange::Nothing),
+    ),
     row(
         "flowcontrol.apiserver.k8s.io/v1beta2",
         &["FlowSchema", "PriorityLevelConfiguration"],
@@ -184,7 +214,7 @@ pub(crate) static REMOVED: &[RemovedApi] = &[
         "flowcontrol.apiserver.k8s.io/v1beta3",
         &["FlowSchema", "PriorityLevelConfiguration"],
         32,
-        to("flowcontrol.apiserver.k8s.io/v1", 29, Change::Nothing),
+        to("flowcontrol.apiserver.k8s.io/v1", 29, ApiChange::Nothing),
     ),
     row(
         "admissionregistration.k8s.io/v1beta1",
@@ -198,7 +228,7 @@ pub(crate) static REMOVED: &[RemovedApi] = &[
 const FLOW_SHARES: Option<Replacement> = to(
     "flowcontrol.apiserver.k8s.io/v1",
     29,
-    Change::Fields("`assuredConcurrencyShares` became `nominalConcurrencyShares`"),
+    ApiChange::Fields("`assuredConcurrencyShares` became `nominalConcurrencyShares`"),
 );
 
 /// What became of an API version of a kind; `None` while Kubernetes serves it, or where

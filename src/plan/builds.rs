@@ -7,7 +7,7 @@
 //! returns before it applies or prunes when the build fails.
 
 use super::{Effect, Key, Objects, Pair, Side, waits};
-use crate::build::kustomize::Class;
+use crate::build::kustomize::ErrorClass;
 use crate::build::substitute::{BadVariable, ProblemKind};
 use crate::config::Feature;
 use crate::lang::yaml::Location;
@@ -230,11 +230,11 @@ pub(crate) fn failing_on_both_sides(base: &World, head: &World) -> Vec<String> {
 }
 
 /// Why a build fails, and where.
-type Failure = (String, Option<Location>);
+type Reason = (String, Option<Location>);
 
 /// For each Kustomization of a cluster, why its build fails.
-fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Failure>> {
-    let mut failures: Vec<Option<Failure>> = cluster.applied.iter().map(failure).collect();
+fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Reason>> {
+    let mut failures: Vec<Option<Reason>> = cluster.applied.iter().map(failure).collect();
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
     for (member, object) in world.written(cluster).filter(|(_, object)| !object.problems.is_empty()) {
         if let Some(index) = member.maker.kustomization()
@@ -246,7 +246,7 @@ fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Failure>> {
     failures
 }
 
-fn failure(applied: &Applied) -> Option<Failure> {
+fn failure(applied: &Applied) -> Option<Reason> {
     let told = |failure: &BuildFailure| (failure.message.clone(), failure.location.clone());
     match &applied.outcome {
         Outcome::Failed(failure) => (!is_own_limit(failure)).then(|| told(failure)),
@@ -275,11 +275,11 @@ fn failure(applied: &Applied) -> Option<Failure> {
 
 /// Whether a build is too much for this program alone.
 pub(super) fn is_own_limit(failure: &BuildFailure) -> bool {
-    matches!(failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit))
+    matches!(failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(ErrorClass::Limit))
 }
 
 /// What substitution of an object fails on.
-fn substitution(object: &Effective, strict: bool) -> Option<Failure> {
+fn substitution(object: &Effective, strict: bool) -> Option<Reason> {
     object.problems.iter().find_map(|problem| {
         let message = match &problem.kind {
             ProblemKind::Malformed { message, .. } => format!("malformed expression: {message}"),

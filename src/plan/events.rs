@@ -4,14 +4,14 @@ use super::{Effect, Pair, Side};
 use crate::lang::yaml::{Known, Location, Node};
 use crate::model::value::of_text;
 use crate::model::{EffectKind, ObjectId, kinds};
-use crate::simulate::notify::simulate::{Item, Notifier, items};
+use crate::simulate::notify::simulate::{Notifier, SimulatedObject, items};
 use crate::world::helm_charts::helm_charts;
 use crate::world::{ApplyTarget, Cluster, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metadata of an object's events at one alert, and where each value is.
-type Keys = BTreeMap<String, (Value, Option<Location>, bool)>;
+type EventKeys = BTreeMap<String, (Value, Option<Location>, bool)>;
 
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let concerned = concerned(pair);
@@ -102,7 +102,7 @@ fn notifications(
     world: &World,
     cluster: Option<&Cluster>,
     concerned: &Option<BTreeSet<&ObjectId>>,
-) -> BTreeMap<(ObjectId, ObjectId), Keys> {
+) -> BTreeMap<(ObjectId, ObjectId), EventKeys> {
     let mut found = BTreeMap::new();
     let Some(cluster) = cluster else { return found };
     let target = ApplyTarget::Local;
@@ -113,7 +113,7 @@ fn notifications(
     let is_concerned = |id: &ObjectId| concerned.as_ref().is_none_or(|concerned| concerned.contains(id));
     let charts = helm_charts(world, cluster, &target);
     let made = charts.iter().filter(|chart| is_concerned(chart.release));
-    let made = made.map(|chart| Item { id: &chart.id, node: chart.node.get_ref() });
+    let made = made.map(|chart| SimulatedObject { id: &chart.id, node: chart.node.get_ref() });
     for item in items(world, cluster, &target).filter(|item| is_concerned(item.id)).chain(made) {
         for notification in notifier.notifications(item, "info") {
             let conflicting: Vec<String> =
@@ -142,8 +142,8 @@ fn changed(
     pair: &Pair<'_>,
     object: &ObjectId,
     alert: &ObjectId,
-    old: &Keys,
-    new: &Keys,
+    old: &EventKeys,
+    new: &EventKeys,
     out: &mut Vec<Effect>,
 ) {
     let effect = |name, key: &str, (before, after): (Value, Value), reason: String| {

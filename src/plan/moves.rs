@@ -8,7 +8,7 @@ use crate::lang::yaml::NodeRef;
 use crate::model::references::{Role as Reference, has_ready_expression, references};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
 use crate::simulate::takeover::helm::Release;
-use crate::simulate::takeover::orders::{Answer, Outcome, explore};
+use crate::simulate::takeover::orders::{OrdersOutcome, Outcome, explore};
 use crate::simulate::takeover::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
 };
@@ -288,8 +288,8 @@ fn find<'w>(cluster: &'w Cluster, id: &ObjectId) -> Option<&'w Applied> {
 }
 
 /// Both Kustomizations, what applies them, and the objects that move.
-fn simulate(pair: &Pair<'_>, from: &Applied, to: &Applied, moved: &[Moved<'_, '_>]) -> Answer {
-    let (Some(base), Some(head)) = (pair.base, pair.head) else { return Answer::default() };
+fn simulate(pair: &Pair<'_>, from: &Applied, to: &Applied, moved: &[Moved<'_, '_>]) -> OrdersOutcome {
+    let (Some(base), Some(head)) = (pair.base, pair.head) else { return OrdersOutcome::default() };
     let mut ids: Vec<ObjectId> = vec![from.id.clone(), to.id.clone()];
     // What applies them, on either side.
     for (cluster, applied) in

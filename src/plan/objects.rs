@@ -443,19 +443,19 @@ fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {
 }
 
 /// What the controllers make of a change.
-pub(super) struct Class {
+pub(super) struct ChangeClass {
     pub(super) kind: EffectKind,
     pub(super) reason: &'static str,
     pub(super) prefixes: &'static [&'static str],
 }
 
-impl Class {
+impl ChangeClass {
     pub(super) fn decides(&self, path: &str) -> bool {
         self.prefixes.iter().any(|prefix| path.starts_with(prefix))
     }
 }
 
-pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
+pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> ChangeClass {
     const TEMPLATE: &[&str] = &["/spec/template", "/spec/jobTemplate"];
     const RELEASE: &[&str] =
         &["/spec/chart", "/spec/chartRef", "/spec/values", "/spec/valuesFrom", "/spec/postRenderers"];
@@ -484,21 +484,21 @@ pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("", "ReplicationController")
     );
     if workload && any(TEMPLATE) {
-        return Class {
+        return ChangeClass {
             kind: EffectKind::WorkloadRollout,
             reason: "its pod template changed: Pods are replaced",
             prefixes: TEMPLATE,
         };
     }
     if kinds::is_helm_release(id) && any(RELEASE) {
-        return Class {
+        return ChangeClass {
             kind: EffectKind::ReleaseUpgrade,
             reason: "the release is upgraded",
             prefixes: RELEASE,
         };
     }
     if (id.group() == SOURCE || kinds::is_kustomization(id)) && any(SOURCE_FIELDS) {
-        return Class {
+        return ChangeClass {
             kind: EffectKind::SourceChange,
             reason: "its manifests or charts come from elsewhere",
             prefixes: SOURCE_FIELDS,
@@ -506,13 +506,13 @@ pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> Class {
     }
     let only_quiet = changes.iter().all(|change| QUIET.iter().any(|prefix| change.path.starts_with(prefix)));
     if kinds::of(id).is_some() && only_quiet && any(&QUIET[..3]) {
-        return Class {
+        return ChangeClass {
             kind: EffectKind::ReconcileOnly,
             reason: "it reconciles at another pace",
             prefixes: &QUIET[..3],
         };
     }
-    Class { kind: EffectKind::Changed, reason: "applied with new values", prefixes: &[] }
+    ChangeClass { kind: EffectKind::Changed, reason: "applied with new values", prefixes: &[] }
 }
 
 pub(super) fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {

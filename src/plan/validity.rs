@@ -12,7 +12,7 @@ use crate::lint::rules::schema::malformed_field_value::{is_filled, is_placeholde
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::schema::{Fault, Malformed, Options, Product, Schema, TableKind, Violation};
 use crate::simulate::gating::objects::{are_available, is_taken};
-use crate::world::schemas::{Basis, Found, Judge, is_stated, is_whole_build};
+use crate::world::schemas::{Basis, Judge, KindSchema, is_stated, is_whole_build};
 use crate::world::{Cluster, Outcome, World};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -46,15 +46,16 @@ pub(super) fn refused(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Plac
     let id = &after.object.id;
     let node = after.object.node.get_ref();
     let refused = match found(head, after) {
-        Found::NotServed { kind, release } => {
-            let served = before.is_none_or(|before| !matches!(found(base, before), Found::NotServed { .. }));
+        KindSchema::NotServed { kind, release } => {
+            let served =
+                before.is_none_or(|before| !matches!(found(base, before), KindSchema::NotServed { .. }));
             served.then(|| not_served(kind, release, node))?
         }
         // Of what is known at one release only, rules about changes are believed.
-        Found::Judge(judge) if judge.is_certain() || judge.basis == Basis::Any(Product::Neighbours) => {
+        KindSchema::Judge(judge) if judge.is_certain() || judge.basis == Basis::Any(Product::Neighbours) => {
             let mut old = None;
             if let Some(before) = before {
-                let Found::Judge(then) = found(base, before) else { return None };
+                let KindSchema::Judge(then) = found(base, before) else { return None };
                 let whole = is_whole_build(base.1, before.kustomization);
                 let options = Options { partial: !whole, operator: then.operator };
                 // One that was refused all along, or that is misjudged here.
@@ -119,20 +120,20 @@ fn is_same(before: &Placed<'_>, after: &Placed<'_>) -> bool {
 /// Whether another version of the table judges an object after the change.
 fn is_judged_otherwise(base: Look<'_>, before: &Placed<'_>, head: Look<'_>, after: &Placed<'_>) -> bool {
     match (found(base, before), found(head, after)) {
-        (Found::Judge(then), Found::Judge(now)) => {
+        (KindSchema::Judge(then), KindSchema::Judge(now)) => {
             let roots = |judge: &Judge<'_>| -> Vec<*const Schema> {
                 judge.schemas.iter().map(|schema| std::ptr::from_ref(*schema)).collect()
             };
             matches!(now.basis, Basis::Version { .. }) && roots(&then) != roots(&now)
         }
-        (_, Found::NotServed { .. }) => true,
+        (_, KindSchema::NotServed { .. }) => true,
         _ => false,
     }
 }
 
-fn found<'w>((world, cluster): Look<'w>, placed: &Placed<'_>) -> Found<'w> {
+fn found<'w>((world, cluster): Look<'w>, placed: &Placed<'_>) -> KindSchema<'w> {
     let index = world.clusters.iter().position(|other| std::ptr::eq(other, cluster));
-    index.map_or(Found::Unknown, |index| {
+    index.map_or(KindSchema::Unknown, |index| {
         world.schemas.of_member(world, index, placed.target, &placed.object.id)
     })
 }

@@ -7,7 +7,7 @@ use crate::lang::template::Version;
 use crate::lang::text::{clean, counted};
 use crate::model::ObjectId;
 use crate::sources::request::{Asked, Request};
-use crate::sources::resolve::{ChartPlace, Found, Missing, is_exact};
+use crate::sources::resolve::{ChartPlace, FoundChart, Missing, is_exact};
 use crate::world::releases::Release;
 use crate::world::{Cluster, World};
 use serde_json::{Value, json as value};
@@ -26,7 +26,7 @@ pub(crate) struct Row<'w> {
     /// The releases, each once.
     pub releases: Vec<&'w ObjectId>,
     /// Where it was found, or why it wasn't.
-    pub found: Result<&'w Found, &'w Missing>,
+    pub found: Result<&'w FoundChart, &'w Missing>,
 }
 
 /// The charts of the wanted clusters, in order of their names and versions.
@@ -62,7 +62,7 @@ pub(crate) fn rows<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> V
 
 /// The version that the Chart.yaml of a chart of a file tree states.
 fn tree_version(release: &Release) -> String {
-    let Ok(Found { place: ChartPlace::Tree(tree, path), .. }) = &release.chart else {
+    let Ok(FoundChart { place: ChartPlace::Tree(tree, path), .. }) = &release.chart else {
         return String::new();
     };
     let file = if path.is_empty() { "Chart.yaml".to_owned() } else { format!("{path}/Chart.yaml") };
@@ -111,7 +111,7 @@ fn source(request: &Request) -> Value {
     source
 }
 
-fn place(found: &Found, stores: &ChartStores) -> Value {
+fn place(found: &FoundChart, stores: &ChartStores) -> Value {
     match &found.place {
         ChartPlace::Tree(tree, path) => {
             let real = tree.real(path).map(|real| real.shown().to_string()).unwrap_or_default();
@@ -130,7 +130,7 @@ fn place(found: &Found, stores: &ChartStores) -> Value {
 /// asked for.
 fn newer(row: &Row<'_>, stores: &ChartStores) -> Option<String> {
     let own = match row.found {
-        Ok(Found { place: ChartPlace::Store(chart), .. }) => chart.version.clone(),
+        Ok(FoundChart { place: ChartPlace::Store(chart), .. }) => chart.version.clone(),
         _ if is_exact(&row.version) => row.version.clone(),
         _ => return None,
     };
@@ -184,7 +184,7 @@ fn shown(version: &str) -> &str {
     if version.is_empty() { "-" } else { version }
 }
 
-fn told(found: &Found, stores: &ChartStores) -> String {
+fn told(found: &FoundChart, stores: &ChartStores) -> String {
     match &found.place {
         ChartPlace::Tree(tree, path) => {
             let real = tree.real(path).map(|real| clean(real.shown()).into_owned()).unwrap_or_default();

@@ -16,7 +16,7 @@ const MANY: usize = 3;
 const NAMES: usize = 10;
 
 /// Findings that are shown as one.
-pub(crate) struct Entry<'a> {
+pub(crate) struct FindingGroup<'a> {
     /// The one that is shown in full.
     pub(crate) first: &'a Finding,
     /// Further sentences of its rule about the same bytes.
@@ -25,7 +25,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) elsewhere: Vec<&'a Finding>,
 }
 
-impl Entry<'_> {
+impl FindingGroup<'_> {
     /// How many findings it stands for.
     pub(crate) fn count(&self) -> usize {
         1 + self.here.len() + self.elsewhere.len()
@@ -33,8 +33,8 @@ impl Entry<'_> {
 }
 
 /// An entry for each place: the findings of one rule about the same bytes.
-pub(crate) fn by_place<'a>(lint: &Lint<'a>) -> Vec<Entry<'a>> {
-    let mut entries: Vec<Entry<'a>> = Vec::new();
+pub(crate) fn by_place<'a>(lint: &Lint<'a>) -> Vec<FindingGroup<'a>> {
+    let mut entries: Vec<FindingGroup<'a>> = Vec::new();
     let mut at: HashMap<(&str, Level, &FilePath, u32, u32), usize> = HashMap::new();
     for finding in lint.shown() {
         let location = &finding.location;
@@ -43,7 +43,7 @@ pub(crate) fn by_place<'a>(lint: &Lint<'a>) -> Vec<Entry<'a>> {
             Some(index) => entries[*index].here.push(finding),
             None => {
                 at.insert(key, entries.len());
-                entries.push(Entry { first: finding, here: Vec::new(), elsewhere: Vec::new() });
+                entries.push(FindingGroup { first: finding, here: Vec::new(), elsewhere: Vec::new() });
             }
         }
     }
@@ -52,14 +52,14 @@ pub(crate) fn by_place<'a>(lint: &Lint<'a>) -> Vec<Entry<'a>> {
 
 /// An entry for each sentence: the same one of a rule about several objects in
 /// several files is one, at the first of its places.
-pub(crate) fn by_text<'a>(lint: &Lint<'a>) -> Vec<Entry<'a>> {
+pub(crate) fn by_text<'a>(lint: &Lint<'a>) -> Vec<FindingGroup<'a>> {
     let places = by_place(lint);
-    let alone = |entry: &Entry<'a>| entry.here.is_empty();
+    let alone = |entry: &FindingGroup<'a>| entry.here.is_empty();
     let mut counts: HashMap<Sentence<'a>, usize> = HashMap::new();
     for entry in places.iter().filter(|entry| alone(entry)) {
         *counts.entry(sentence(entry.first)).or_default() += 1;
     }
-    let mut entries: Vec<Entry<'a>> = Vec::new();
+    let mut entries: Vec<FindingGroup<'a>> = Vec::new();
     let mut first: HashMap<Sentence<'a>, usize> = HashMap::new();
     for entry in places {
         let key = sentence(entry.first);
@@ -121,7 +121,7 @@ const ALSO: usize = 3;
 pub(crate) const PLACES: usize = 10;
 
 /// The further sentences of an entry, each once, and how many more there are.
-pub(crate) fn also<'e, 'a>(entry: &'e Entry<'a>) -> (Vec<&'e &'a Finding>, usize) {
+pub(crate) fn also<'e, 'a>(entry: &'e FindingGroup<'a>) -> (Vec<&'e &'a Finding>, usize) {
     let mut distinct: Vec<&&Finding> = Vec::new();
     for other in &entry.here {
         if other.title != entry.first.title && !distinct.iter().any(|known| known.title == other.title) {

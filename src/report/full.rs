@@ -1,6 +1,6 @@
 //! `full`: a block per finding with the bytes to change.
 
-use super::entries::{self, Entry, by_text};
+use super::entries::{self, FindingGroup, by_text};
 use super::mask::Masks;
 use super::snippet::Snippet;
 use super::{Lint, Terminal, place, rule_url, summary};
@@ -104,7 +104,7 @@ fn tail(out: &mut dyn Write, snapshot: &Snapshot, finding: &Finding) -> io::Resu
 }
 
 /// The clusters and objects of an entry, and the findings that it stands for.
-fn others(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, width: usize) -> io::Result<()> {
+fn others(out: &mut dyn Write, lint: &Lint<'_>, entry: &FindingGroup<'_>, width: usize) -> io::Result<()> {
     let mut names = |lead: &str, text: Option<String>| -> io::Result<()> {
         let Some(text) = text else { return Ok(()) };
         writeln!(out, "{lead}{}", lines(&text, lead, width).replace('\n', "\n        "))

@@ -1,6 +1,6 @@
 //! `github`: workflow commands that become annotations.
 
-use super::entries::{self, Entry, by_place, by_text};
+use super::entries::{self, FindingGroup, by_place, by_text};
 use super::{Lint, place};
 use crate::config::Level;
 use crate::lang::text::{clean, counted};
@@ -25,7 +25,7 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
             annotation(out, lint, entry, command)?;
         }
         if entries.len() > shown {
-            let left: usize = entries[shown..].iter().map(Entry::count).sum();
+            let left: usize = entries[shown..].iter().map(FindingGroup::count).sum();
             let more = counted(left, &format!("more {}", level.name()));
             writeln!(out, "::{command} title=forebay::{more} of forebay in the log and the summary")?;
         }
@@ -33,7 +33,12 @@ pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, lint: &Lint<'_>, entry: &Entry<'_>, command: &str) -> io::Result<()> {
+fn annotation(
+    out: &mut dyn Write,
+    lint: &Lint<'_>,
+    entry: &FindingGroup<'_>,
+    command: &str,
+) -> io::Result<()> {
     let finding = entry.first;
     write!(out, "::{command} file={}", property(&lint.in_repository(finding.location.file.shown())))?;
     if let Some(place) = place(lint.snapshot(), &finding.location) {

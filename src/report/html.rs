@@ -1,7 +1,7 @@
 //! `html`: the findings of `lint` on one page, for an archive or a mail: files with the worst
 //! first.
 
-use super::entries::{self, Entry, by_text};
+use super::entries::{self, FindingGroup, by_text};
 use super::markup::escape;
 use super::mask::Masks;
 use super::page::{self, code, prose};
@@ -27,7 +27,7 @@ pub fn render(lint: &Lint<'_>) -> String {
     rules(&mut body, lint);
     let mut masks = Masks::of_values(lint.secrets.clone());
     let files = entries.chunk_by(|a, b| a.first.location.file == b.first.location.file);
-    let mut files: Vec<&[Entry<'_>]> = files.collect();
+    let mut files: Vec<&[FindingGroup<'_>]> = files.collect();
     files.sort_by_key(|entries| std::cmp::Reverse(entries.iter().map(|entry| entry.first.level).max()));
     for of_file in files {
         let path = lint.in_repository(of_file[0].first.location.file.shown());
@@ -71,7 +71,7 @@ fn link(rule: &Rule) -> String {
     format!("<a href=\"{}\" rel=\"noreferrer\">{}</a>", escape(&rule_url(rule)), escape(rule.id))
 }
 
-fn article(body: &mut String, lint: &Lint<'_>, entry: &Entry<'_>, masks: &mut Masks) {
+fn article(body: &mut String, lint: &Lint<'_>, entry: &FindingGroup<'_>, masks: &mut Masks) {
     let finding = entry.first;
     let level = finding.level.name();
     let at = place(lint.snapshot(), &finding.location).map_or(String::new(), |place| {
@@ -135,7 +135,7 @@ fn snippet(body: &mut String, lint: &Lint<'_>, finding: &Finding, masks: &mut Ma
 }
 
 /// Clusters, further objects, what the value went through and what else to look at.
-fn places(lint: &Lint<'_>, entry: &Entry<'_>) -> Vec<String> {
+fn places(lint: &Lint<'_>, entry: &FindingGroup<'_>) -> Vec<String> {
     let finding = entry.first;
     let named = |location: &Location| {
         let path = lint.in_repository(location.file.shown());
@@ -166,7 +166,7 @@ fn places(lint: &Lint<'_>, entry: &Entry<'_>) -> Vec<String> {
 }
 
 /// The same sentence at other places, all of them.
-fn elsewhere(body: &mut String, lint: &Lint<'_>, entry: &Entry<'_>) {
+fn elsewhere(body: &mut String, lint: &Lint<'_>, entry: &FindingGroup<'_>) {
     if entry.elsewhere.is_empty() {
         return;
     }

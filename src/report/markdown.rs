@@ -1,6 +1,6 @@
 //! `markdown`: for a job summary or a comment on a pull request.
 
-use super::entries::{self, Entry, by_text};
+use super::entries::{self, FindingGroup, by_text};
 use super::{Lint, rule_url};
 use crate::config::Level;
 use crate::lang::text::markdown::{self, Reader};
@@ -16,7 +16,7 @@ const LIMIT: usize = 60_000;
 pub fn write(out: &mut dyn Write, lint: &Lint<'_>) -> io::Result<()> {
     let entries = by_text(lint);
     let mut text = format!("<!-- forebay:lint -->\n### forebay: {}\n\n", headline(lint));
-    let mut left: usize = entries.iter().map(Entry::count).sum();
+    let mut left: usize = entries.iter().map(FindingGroup::count).sum();
     if left > 0 {
         text.push_str("| | Rule | Where | What |\n|---|---|---|---|\n");
         for level in [Level::Error, Level::Warning, Level::Info] {
@@ -81,7 +81,7 @@ fn headline(lint: &Lint<'_>) -> String {
 /// Places that a row names before it counts the rest.
 const PLACES: usize = 20;
 
-fn row(lint: &Lint<'_>, entry: &Entry<'_>) -> String {
+fn row(lint: &Lint<'_>, entry: &FindingGroup<'_>) -> String {
     let finding = entry.first;
     let mark = match finding.level {
         Level::Error => "🔴 error",

@@ -11,10 +11,10 @@ use crate::lang::text::clean;
 use crate::lang::yaml::Location;
 use crate::model::value::unknown;
 use crate::simulate::cluster_api::propagation::simulate::Derived;
-use crate::simulate::cluster_api::propagation::{Entry, Keys, Source};
+use crate::simulate::cluster_api::propagation::{Keys, MetadataEntry, Source};
 
 /// What one cluster derives.
-pub struct Cluster {
+pub struct ClusterMetadata {
     /// Its name.
     pub name: Option<String>,
     /// The version of Cluster API that is simulated.
@@ -24,7 +24,7 @@ pub struct Cluster {
 }
 
 /// The body of the contract `forebay.simulate-propagation/v1`.
-pub fn json(snapshot: &Snapshot, clusters: &[Cluster]) -> Value {
+pub fn json(snapshot: &Snapshot, clusters: &[ClusterMetadata]) -> Value {
     let objects: Vec<Value> = clusters
         .iter()
         .flat_map(|cluster| cluster.derived.iter().map(|derived| one(snapshot, &cluster.name, derived)))
@@ -75,7 +75,7 @@ fn one(snapshot: &Snapshot, cluster: &Option<String>, derived: &Derived) -> Valu
 }
 
 fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
-    let entry = |entry: &Entry| {
+    let entry = |entry: &MetadataEntry| {
         let value = match &entry.value {
             Some(value) => json!(value),
             None => unknown("known in the cluster only"),
@@ -90,7 +90,7 @@ fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
 }
 
 /// The answer for a person: an object of several clusters once, with their names.
-pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
+pub fn text(snapshot: &Snapshot, clusters: &[ClusterMetadata]) -> String {
     let mut out = String::new();
     // Where nothing is derived, no version of Cluster API was simulated.
     let simulated = clusters.iter().filter(|cluster| !cluster.derived.is_empty());
@@ -109,7 +109,7 @@ pub fn text(snapshot: &Snapshot, clusters: &[Cluster]) -> String {
 }
 
 /// What is made of each object.
-fn objects(snapshot: &Snapshot, cluster: &Cluster) -> Vec<String> {
+fn objects(snapshot: &Snapshot, cluster: &ClusterMetadata) -> Vec<String> {
     let of_object = |of: &[Derived]| {
         let mut out = String::new();
         if let Some(first) = of.first() {

@@ -3,7 +3,7 @@
 use super::parts;
 use crate::lang::text::clean;
 use crate::lang::yaml::{Location, pointer_segments};
-use crate::lint::workloads::{Cause, Target, Workloads};
+use crate::lint::workloads::{Target, UnseenCause, Workloads};
 use crate::model::{ObjectId, workloads};
 use crate::rewrite::subject::home;
 use crate::world::named::{Named, named_by};
@@ -160,12 +160,12 @@ fn target(named: &Named) -> String {
 }
 
 /// Why something may exist though nothing here states it.
-fn words(cause: Cause<'_>) -> String {
+fn words(cause: UnseenCause<'_>) -> String {
     match cause {
-        Cause::Maker(id) => format!("{id} may make it"),
-        Cause::Unapplied => "a manifest states it that no cluster applies".to_owned(),
-        Cause::Anybody => "anybody may have made it in the cluster".to_owned(),
-        Cause::Opener(cause) => {
+        UnseenCause::Maker(id) => format!("{id} may make it"),
+        UnseenCause::Unapplied => "a manifest states it that no cluster applies".to_owned(),
+        UnseenCause::Anybody => "anybody may have made it in the cluster".to_owned(),
+        UnseenCause::Opener(cause) => {
             format!("not all is known here ({})", cause.unchecked().plural())
         }
     }

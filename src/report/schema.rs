@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// A field, and what the clusters of the repository have of it.
-pub(crate) struct Field<'a> {
+pub(crate) struct SchemaField<'a> {
     /// The kind as people write it.
     pub kind: &'a str,
     /// The path below it.
@@ -21,7 +21,7 @@ pub(crate) struct Field<'a> {
 }
 
 /// In words.
-pub(crate) fn text(field: &Field<'_>) -> String {
+pub(crate) fn text(field: &SchemaField<'_>) -> String {
     let mut out = String::new();
     let path: Vec<&str> = std::iter::once(field.kind).chain(field.path.iter().copied()).collect();
     let _ = writeln!(out, "{}", clean(&path.join(".")));
@@ -109,7 +109,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// As the JSON contract has it.
-pub(crate) fn json(field: &Field<'_>) -> Value {
+pub(crate) fn json(field: &SchemaField<'_>) -> Value {
     let version = |version: &Versioned| {
         let schema = version.schema;
         let kind = version.kind;

@@ -9,7 +9,9 @@ use crate::model::value::unknown;
 use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, Job, suspends};
-use crate::simulate::gating::timeline::{Change, Range, State as Position, Subject, SubjectKind, simulate};
+use crate::simulate::gating::timeline::{
+    Range, State as Position, StateChange, Subject, SubjectKind, simulate,
+};
 use crate::simulate::relations::Relations;
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
 use crate::world::helm_charts::HelmChart;
@@ -126,7 +128,7 @@ fn next(subject: &Subject) -> String {
         return format!("its state at that time is unknown: {why}");
     }
     match subject.timeline.changes.first() {
-        Some(Change { at, state, cause, .. }) => {
+        Some(StateChange { at, state, cause, .. }) => {
             let what = if *state == Position::Closed { "suspended" } else { "resumed" };
             format!("{what} next at {at}, by {cause}")
         }

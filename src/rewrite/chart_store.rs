@@ -12,7 +12,7 @@ const INDEX: &str = "index.yaml";
 
 /// An archive of a store, as its index tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     /// The name in its Chart.yaml.
     pub name: String,
     /// The version in its Chart.yaml.
@@ -58,14 +58,14 @@ pub(crate) fn remove(store: &Path, path: &str, is_archive: bool) -> io::Result<(
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn write_index(boundary: &Path, directory: &Path, entries: &[Entry]) -> io::Result<()> {
+pub(crate) fn write_index(boundary: &Path, directory: &Path, entries: &[IndexEntry]) -> io::Result<()> {
     let directory = write::directories(boundary, directory)?;
     write::file(boundary, &directory.join(INDEX), index(entries).as_bytes())
 }
 
 /// The text of an index: Helm's, with where each archive comes from.
-fn index(entries: &[Entry]) -> String {
-    let mut all: Vec<&Entry> = entries.iter().collect();
+fn index(entries: &[IndexEntry]) -> String {
+    let mut all: Vec<&IndexEntry> = entries.iter().collect();
     all.sort_by(|one, other| {
         (&one.name, &one.version, &one.file).cmp(&(&other.name, &other.version, &other.file))
     });
@@ -123,7 +123,8 @@ mod tests {
             sha256: Some("bb".to_owned()),
         };
         let (name, version) = ("web".to_owned(), "1.2.3".to_owned());
-        let entry = Entry { name, version, file: "web-1.2.3.tgz".to_owned(), recorded: recorded.clone() };
+        let entry =
+            IndexEntry { name, version, file: "web-1.2.3.tgz".to_owned(), recorded: recorded.clone() };
         let read = crate::files::read_index(index(&[entry]).as_bytes());
         assert_eq!(read, [("web-1.2.3.tgz".to_owned(), recorded)]);
         assert_eq!(index(&[]), "apiVersion: v1\nentries: {}\n");

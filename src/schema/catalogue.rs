@@ -14,12 +14,12 @@ pub(crate) struct Catalogue {
     /// By group, version and kind, the kind in lower case.
     defined: FxHashMap<(String, String, String), Arc<WrittenSchema>>,
     /// Files of JSON Schema by their path in lower case, below the directory.
-    files: FxHashMap<String, Entry>,
+    files: FxHashMap<String, SchemaFile>,
 }
 
 /// A file of JSON Schema, read when its kind is asked for.
 #[derive(Debug)]
-struct Entry {
+struct SchemaFile {
     snapshot: Arc<Snapshot>,
     file: Arc<File>,
     cell: OnceLock<Option<Arc<WrittenSchema>>>,
@@ -32,7 +32,8 @@ impl Catalogue {
         let snapshot = tree.snapshot();
         for (path, file) in tree.walk("") {
             if path.ends_with(".json") {
-                let entry = Entry { snapshot: snapshot.clone(), file: file.clone(), cell: OnceLock::new() };
+                let entry =
+                    SchemaFile { snapshot: snapshot.clone(), file: file.clone(), cell: OnceLock::new() };
                 self.files.insert(path.to_lowercase(), entry);
             } else if path.ends_with(".yaml") || path.ends_with(".yml") {
                 self.definitions(snapshot, file);
@@ -82,7 +83,7 @@ impl Catalogue {
     }
 }
 
-impl Entry {
+impl SchemaFile {
     fn schema(&self) -> Option<&Arc<WrittenSchema>> {
         let read = || {
             let stream: &Arc<Stream> = self.snapshot.blob(&self.file).ok()?.stream()?;

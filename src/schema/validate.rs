@@ -506,11 +506,11 @@ impl<'a, 's> Walk<'a, 's> {
 
     fn rule(&mut self, rule: &str, scope: cel::Scope<'a, 's>) {
         let known = cel::expression(rule);
-        match known.map_or(cel::Answer::UnknownRule, |expression| cel::holds(&expression, scope)) {
-            cel::Answer::Known(true) => {}
-            cel::Answer::UnknownValue => self.report.has_unknown = true,
-            cel::Answer::UnknownRule => self.report.unknown_rules.push(rule.to_owned()),
-            cel::Answer::Known(false) => {
+        match known.map_or(cel::RuleResult::UnknownRule, |expression| cel::holds(&expression, scope)) {
+            cel::RuleResult::Known(true) => {}
+            cel::RuleResult::UnknownValue => self.report.has_unknown = true,
+            cel::RuleResult::UnknownRule => self.report.unknown_rules.push(rule.to_owned()),
+            cel::RuleResult::Known(false) => {
                 let fault = Fault::Rejected { rule: rule.to_owned() };
                 let (node, pointer) = (scope.this.0, self.pointer.clone());
                 self.report.violations.push(Violation { fault, pointer, node });

@@ -4,7 +4,7 @@ use super::kept;
 use super::load::{Loaded, place_key};
 use super::outcome::{Outcome, Refusal};
 use super::render::{Rendering, Wish};
-use super::resolve::{ChartPlace, Found, Trees, clean};
+use super::resolve::{ChartPlace, FoundChart, Trees, clean};
 use crate::build::helm::{self, Chart, ChartFile, Helm, RenderError, Value, merge_into};
 use crate::files::{ChartStores, FileTree, RenderCache, Snapshot, StoredChart};
 use crate::lang::yaml::FilePath;
@@ -86,7 +86,7 @@ impl Charts {
     }
 
     /// What the chart that was found makes of a release.
-    pub(crate) fn render(&self, found: &Found, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
+    pub(crate) fn render(&self, found: &FoundChart, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
         let rendering = match (around.stores.renders(), &found.place) {
             (Some(cache), ChartPlace::Store(stored)) => {
                 self.kept_or_made(found, wish, around, (cache, stored))
@@ -99,7 +99,7 @@ impl Charts {
 
     fn kept_or_made(
         &self,
-        found: &Found,
+        found: &FoundChart,
         wish: &Wish<'_>,
         around: &Around<'_>,
         (cache, stored): (&RenderCache, &Arc<StoredChart>),
@@ -121,7 +121,7 @@ impl Charts {
         })
     }
 
-    fn made(&self, found: &Found, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
+    fn made(&self, found: &FoundChart, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
         let loaded = match self.load(found, wish.helm, around) {
             Ok(loaded) => loaded,
             Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
@@ -149,7 +149,7 @@ impl Charts {
         rendering
     }
 
-    fn load(&self, found: &Found, helm: Helm, around: &Around<'_>) -> Result<Loaded, RenderError> {
+    fn load(&self, found: &FoundChart, helm: Helm, around: &Around<'_>) -> Result<Loaded, RenderError> {
         let key = format!("{} {:?}", place_key(found), helm.line);
         self.loaded.get(key, || Loaded::of(found, helm, around.stores, around.snapshot.store()))
     }
@@ -172,7 +172,7 @@ impl Charts {
 /// without the one that has them.
 fn with_files(
     chart: Arc<Chart>,
-    found: &Found,
+    found: &FoundChart,
     wish: &Wish<'_>,
     source: &dyn Fn() -> Result<FileTree, String>,
 ) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<Outcome>> {

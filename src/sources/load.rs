@@ -1,6 +1,6 @@
 //! The charts that releases mean, loaded from file trees and stores.
 
-use super::resolve::{ChartPlace, Found, location_of, normalised};
+use super::resolve::{ChartPlace, FoundChart, location_of, normalised};
 use crate::build::helm::{Chart, Helm, RenderError};
 use crate::files::{Blob, ChartContent, ChartStores, FileTree, PathKind, Store, StoredChart};
 use crate::lang::template::{Constraints, Version};
@@ -42,7 +42,7 @@ pub(super) struct Loaded {
 impl Loaded {
     /// The chart that was found, with what stores have of its dependencies.
     pub(super) fn of(
-        found: &Found,
+        found: &FoundChart,
         helm: Helm,
         stores: &ChartStores,
         blobs: &Store,
@@ -58,7 +58,7 @@ impl Loaded {
 }
 
 /// What tells charts apart, by content.
-pub(super) fn place_key(found: &Found) -> String {
+pub(super) fn place_key(found: &FoundChart) -> String {
     match &found.place {
         ChartPlace::Tree(tree, path) => {
             let mut hasher = Sha256::new();
@@ -97,7 +97,7 @@ pub(super) fn of_store(stored: &StoredChart, helm: Helm, blobs: &Store) -> Resul
 /// another chart of the same name.
 fn complete(
     chart: &mut Chart,
-    found: &Found,
+    found: &FoundChart,
     stores: &ChartStores,
     helm: Helm,
     blobs: &Store,

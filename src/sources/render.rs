@@ -4,7 +4,7 @@ use super::kept;
 use super::load::{Loaded, files_of, leads_of, of_store, place_key};
 use super::outcome::{Answers, Made, Meant, Outcome, documents_of};
 use super::request::Request as Asked;
-use super::resolve::Found;
+use super::resolve::FoundChart;
 use super::values::Values;
 use crate::build::helm::{
     self, Capabilities, Chart, Culprit, Dead, Helm, Idle, Readers, Release, RenderError, Replaced, Value,
@@ -93,10 +93,10 @@ pub(crate) struct Unread {
     /// What is meant by dead values, as far as that was asked.
     meant: Mutex<FxHashMap<Vec<Arc<str>>, Option<Meant>>>,
     /// The keys that templates know, by the path of the map that they are of.
-    known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<Keys>>>,
+    known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<ValueKeys>>>,
 }
 
-type Keys = Names<Arc<str>>;
+type ValueKeys = Names<Arc<str>>;
 
 impl Unread {
     /// What is meant by a dead value, as far as one thing is near.
@@ -115,7 +115,7 @@ impl Unread {
         let (key, above) = dead.path.split_last()?;
         let beside = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(above).cloned();
         let beside = beside.unwrap_or_else(|| {
-            let names: Arc<Keys> = Arc::new(readers.siblings(dead, coalesced).into_iter().collect());
+            let names: Arc<ValueKeys> = Arc::new(readers.siblings(dead, coalesced).into_iter().collect());
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.entry(above.to_vec()).or_insert(names).clone()
         });
@@ -481,7 +481,7 @@ impl Wish<'_> {
 
     /// What tells requests apart, by content and by the places of the values: without the API
     /// versions of the cluster, and with them.
-    pub(super) fn keys(&self, chart: &Chart, found: &Found) -> [[u8; 32]; 2] {
+    pub(super) fn keys(&self, chart: &Chart, found: &FoundChart) -> [[u8; 32]; 2] {
         let mut all_else = self.all_else(&place_key(found));
         if !self.asked.values_files.is_empty()
             && let Some(values) = &chart.values
@@ -525,7 +525,7 @@ impl Wish<'_> {
 }
 
 fn made(chart: &Chart, rendered: &helm::Rendered) -> Made {
-    let nodes = |documents: &[helm::Document]| -> Vec<Node> {
+    let nodes = |documents: &[helm::ManifestDocument]| -> Vec<Node> {
         documents.iter().filter_map(|document| rendered.node(document)).collect()
     };
     let definitions = rendered.crds.iter().flat_map(|(_, file)| documents_of(file)).collect();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A chart that is here.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundChart {
     /// Where it is.
     pub place: ChartPlace,
     /// Why it may be another one in the cluster.
@@ -133,7 +133,7 @@ pub(crate) fn resolve(
     request: &Request,
     trees: &Trees<'_>,
     stores: &ChartStores,
-) -> Result<Found, Box<Missing>> {
+) -> Result<FoundChart, Box<Missing>> {
     if stores.is_off() {
         return Err(Box::new(request.left_out()));
     }
@@ -157,9 +157,11 @@ pub(crate) fn resolve(
         }
         Asked::Artifact { url, reference, layer } => match tree("") {
             // Pushed from here.
-            Ok(tree) if tree.file("Chart.yaml").is_some() => {
-                Ok(Found { place: ChartPlace::Tree(tree, String::new()), assumed: None, unverified: None })
-            }
+            Ok(tree) if tree.file("Chart.yaml").is_some() => Ok(FoundChart {
+                place: ChartPlace::Tree(tree, String::new()),
+                assumed: None,
+                unverified: None,
+            }),
             _ => match layer {
                 Some(layer) if layer != CHART_LAYER => Err(other_layer(request, layer)),
                 _ => artifact(url, reference, stores),
@@ -204,7 +206,7 @@ fn last(path: &str) -> &str {
 }
 
 /// A chart at a path of a tree: a folder with a Chart.yaml, or an archive.
-fn in_tree(written: &str, tree: &dyn Fn(&str) -> Result<FileTree, String>) -> Result<Found, Missing> {
+fn in_tree(written: &str, tree: &dyn Fn(&str) -> Result<FileTree, String>) -> Result<FoundChart, Missing> {
     let path = clean(written);
     let named = last(&path).to_owned();
     let missing = |why| Missing {
@@ -220,7 +222,7 @@ fn in_tree(written: &str, tree: &dyn Fn(&str) -> Result<FileTree, String>) -> Re
     if tree.file(&chart).is_none() && tree.file(&path).is_none() {
         return Err(missing(format!("its source holds no chart at {written}")));
     }
-    Ok(Found { place: ChartPlace::Tree(tree, path), assumed: None, unverified: None })
+    Ok(FoundChart { place: ChartPlace::Tree(tree, path), assumed: None, unverified: None })
 }
 
 /// A path that never leaves its tree (`securejoin.SecureJoin`).
@@ -251,7 +253,7 @@ fn other_layer(request: &Request, layer: &str) -> Missing {
     }
 }
 
-fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<Found, Missing> {
+fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<FoundChart, Missing> {
     let name = last(url);
     let from = normalised(url);
     let wanted = Wanted { name, version: "", url: Some(&from), tag: None, filter: None };
@@ -285,7 +287,7 @@ fn by_digest(
     digest: &str,
     tag: Option<&str>,
     stores: &ChartStores,
-) -> Result<Found, Missing> {
+) -> Result<FoundChart, Missing> {
     let missing = |why: &str| Missing::remote(name, tag.unwrap_or(digest), Some(url), why.to_owned());
     if let Some(chart) = stores.with_manifest(digest) {
         return checked(chart).map_err(|why| missing(&why));
@@ -324,7 +326,7 @@ impl Wanted<'_> {
     ///
     /// # Errors
     /// Why there is none.
-    fn find(&self, stores: &ChartStores) -> Result<Found, String> {
+    fn find(&self, stores: &ChartStores) -> Result<FoundChart, String> {
         let own: Vec<&Arc<StoredChart>> =
             stores.named(self.name).filter(|chart| self.may_be(chart)).collect();
         let exact = is_exact(self.version) || (self.tag.is_some() && self.version != "latest");
@@ -430,11 +432,11 @@ pub(crate) fn is_exact(version: &str) -> bool {
     Version::parse(version).is_ok() && core.split('.').count() == 3
 }
 
-fn checked(chart: &Arc<StoredChart>) -> Result<Found, String> {
+fn checked(chart: &Arc<StoredChart>) -> Result<FoundChart, String> {
     if chart.is_as_recorded() == Some(false) {
         return Err(format!("{} of its store is not what the store's index.yaml records", chart.path));
     }
-    Ok(Found { place: ChartPlace::Store(chart.clone()), assumed: None, unverified: None })
+    Ok(FoundChart { place: ChartPlace::Store(chart.clone()), assumed: None, unverified: None })
 }
 
 fn are_equal(charts: &[&&&Arc<StoredChart>]) -> bool {

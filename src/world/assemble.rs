@@ -3,7 +3,7 @@
 
 use super::earlier::{Builds, Earlier};
 use super::entry;
-use super::entry_point::{self, Entry};
+use super::entry_point::{self, EntryPoint};
 use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed};
 use super::index::Index;
 use super::inventory::{Kinds, Opener, OpenerCause};
@@ -31,7 +31,8 @@ pub(super) fn world(
     let charts = Arc::new(earlier.map_or_else(releases::Known::default, |world| world.charts.after()));
     let pushes = super::pushes::find(snapshot);
     let overlays = Overlays::of(snapshot);
-    let entry::Found { entries, unsettled } = entry::find(snapshot, config, &overlays, &pushes, &shared.memo);
+    let entry::EntryPoints { entries, unsettled } =
+        entry::find(snapshot, config, &overlays, &pushes, &shared.memo);
     let repository = Repository {
         snapshot,
         shared: &shared,
@@ -60,7 +61,7 @@ pub(super) fn world(
 
 /// Grow the clusters that others send objects to, by a kubeconfig that the configuration
 /// names: with what the others send them.
-fn grow_sent(repository: &Repository<'_>, entries: &[Entry], grown: &mut Vec<Grown>) {
+fn grow_sent(repository: &Repository<'_>, entries: &[EntryPoint], grown: &mut Vec<Grown>) {
     for cluster in &repository.config.clusters {
         if cluster.kube_config.is_none() {
             continue;
@@ -68,7 +69,7 @@ fn grow_sent(repository: &Repository<'_>, entries: &[Entry], grown: &mut Vec<Gro
         let same = |one: &Grown| one.name.as_deref() == Some(cluster.name.as_str());
         let at = grown.iter().position(same);
         let own = entries.iter().find(|entry| entry.name.as_deref() == Some(cluster.name.as_str()));
-        let mut entry = own.cloned().unwrap_or_else(|| Entry::sent(cluster));
+        let mut entry = own.cloned().unwrap_or_else(|| EntryPoint::sent(cluster));
         for one in grown.iter().filter(|one| !same(one)) {
             for (id, object, to, _) in &one.objects {
                 if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {

@@ -16,7 +16,7 @@ pub(super) type Identity = (Option<Arc<str>>, Arc<str>);
 /// A build and what it depends on; equal inputs in the next round are not built
 /// again.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct EarlierBuild {
     pub node: Node,
     pub tree: Option<FileTree>,
     pub variables: Variables,
@@ -24,7 +24,7 @@ pub(super) struct Built {
     pub result: Result<FluxBuild, Outcome>,
     /// That of the round before, when fewer variables were known: the first round over
     /// another snapshot starts as this one did.
-    pub before: Option<Box<Built>>,
+    pub before: Option<Box<EarlierBuild>>,
 }
 
 /// What a build depends on.
@@ -40,7 +40,7 @@ pub(super) struct Inputs<'b> {
     pub strict: bool,
 }
 
-impl Built {
+impl EarlierBuild {
     pub(super) fn is_of(&self, inputs: &Inputs<'_>) -> bool {
         let same_tree = match (&self.tree, inputs.tree) {
             (Some(one), Some(two)) => Arc::ptr_eq(one.snapshot(), two.snapshot()) && one.is_laid_out_as(two),
@@ -55,7 +55,7 @@ impl Built {
 }
 
 /// The builds of each cluster and leaf overlay, by its root.
-pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, Built>>;
+pub(super) type Builds = FxHashMap<String, FxHashMap<Identity, EarlierBuild>>;
 
 /// What was built of another snapshot.
 pub(super) struct Earlier<'w> {
@@ -84,7 +84,7 @@ impl<'w> Earlier<'w> {
         rounds.find_map(|before| self.again(before, inputs))
     }
 
-    fn again(&self, before: &Built, inputs: &Inputs<'_>) -> Option<Result<FluxBuild, BuildFailure>> {
+    fn again(&self, before: &EarlierBuild, inputs: &Inputs<'_>) -> Option<Result<FluxBuild, BuildFailure>> {
         let (old, new) = (before.tree.as_ref()?, inputs.tree?);
         let result = match &before.result {
             Ok(build) => Ok(build),
@@ -139,7 +139,7 @@ impl<'w> Earlier<'w> {
 
 /// Whether strict substitution may make something else of a build: an undefined variable is
 /// all that it judges, and each is noted.
-fn heeds_strictness(built: &Built) -> bool {
+fn heeds_strictness(built: &EarlierBuild) -> bool {
     let Ok(build) = &built.result else { return true };
     let is_undefined = |problem: &Problem| matches!(problem.kind, ProblemKind::Undefined { .. });
     built.variables.runs() == Some(true)

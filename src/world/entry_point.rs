@@ -57,7 +57,7 @@ impl Form {
 
 /// An entry point.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct EntryPoint {
     /// Its name from configuration.
     pub name: Option<String>,
     /// The clean path that its root applies, in the repository.
@@ -118,10 +118,10 @@ pub struct Unsettled {
     pub location: Option<Location>,
 }
 
-impl Entry {
+impl EntryPoint {
     /// A directory of which nothing says who applies it.
-    pub(super) fn unstated(root: String) -> Entry {
-        Entry {
+    pub(super) fn unstated(root: String) -> EntryPoint {
+        EntryPoint {
             name: None,
             root,
             tree: String::new(),
@@ -145,16 +145,16 @@ impl Entry {
     }
 
     /// One that the repository or its configuration states.
-    pub(super) fn stated(root: String, form: Form, location: Option<Location>) -> Entry {
-        Entry { certainty: Certainty::Stated, form, location, ..Entry::unstated(root) }
+    pub(super) fn stated(root: String, form: Form, location: Option<Location>) -> EntryPoint {
+        EntryPoint { certainty: Certainty::Stated, form, location, ..EntryPoint::unstated(root) }
     }
 
     /// A cluster that only a `kubeConfig` leads to.
-    pub(super) fn sent(cluster: &crate::config::Cluster) -> Entry {
-        Entry {
+    pub(super) fn sent(cluster: &crate::config::ClusterConfig) -> EntryPoint {
+        EntryPoint {
             name: Some(cluster.name.clone()),
             is_sent: true,
-            ..Entry::stated(String::new(), Form::Config, Some(cluster.location.clone()))
+            ..EntryPoint::stated(String::new(), Form::Config, Some(cluster.location.clone()))
         }
     }
 

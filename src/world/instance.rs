@@ -3,7 +3,7 @@
 //! Source: flux-operator `internal/builder` (`syncTmpl`, `Build`), the
 //! flux-instance chart (`templates/instance.yaml`).
 
-use super::entry_point::{Entry, Form, path_of, source_of};
+use super::entry_point::{EntryPoint, Form, path_of, source_of};
 use super::source::{normalise, reference};
 use crate::build::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
 use crate::files::{FileTree, Snapshot, Store};
@@ -28,10 +28,10 @@ impl<'n> Layers<'n> {
 }
 
 /// The entry point of a FluxInstance.
-pub(super) fn of_instance(object: &Object) -> Option<Entry> {
+pub(super) fn of_instance(object: &Object) -> Option<EntryPoint> {
     let node = object.node.get_ref();
     let entry = pair(object.id.namespace.as_deref(), &Layers(vec![node.at("/spec")?]))?;
-    Some(Entry { form: Form::Instance, stated_by: Some(stated_by(object)), ..entry })
+    Some(EntryPoint { form: Form::Instance, stated_by: Some(stated_by(object)), ..entry })
 }
 
 fn stated_by(object: &Object) -> (Arc<str>, Arc<str>, Arc<str>) {
@@ -40,15 +40,15 @@ fn stated_by(object: &Object) -> (Arc<str>, Arc<str>, Arc<str>) {
 
 /// The entry point that values of the chart state (`instance` of them), in a
 /// file that installs it.
-pub(super) fn of_values(namespace: Option<&str>, instance: NodeRef<'_>, file: &str) -> Option<Entry> {
+pub(super) fn of_values(namespace: Option<&str>, instance: NodeRef<'_>, file: &str) -> Option<EntryPoint> {
     let entry = pair(namespace, &Layers(vec![instance]))?;
     let by = ("helmfile".into(), "flux-instance".into(), file.into());
-    Some(Entry { form: Form::Helmfile, stated_by: Some(by), ..entry })
+    Some(EntryPoint { form: Form::Helmfile, stated_by: Some(by), ..entry })
 }
 
 /// The entry point of a release of the flux-instance chart: its values, and
 /// those of a ConfigMap that is built beside it.
-pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Option<Entry> {
+pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Option<EntryPoint> {
     let node = object.node.get_ref();
     let target = node.str_at("/spec/targetNamespace");
     let namespace = target.as_deref().or(object.id.namespace.as_deref());
@@ -61,7 +61,7 @@ pub(super) fn of_chart(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -
     }
     let layers = inline.into_iter().chain(files.iter().filter_map(|values| values.get_ref().at("/instance")));
     let entry = pair(namespace, &Layers(layers.collect()))?;
-    Some(Entry { form: Form::Chart, stated_by: Some(stated_by(object)), ..entry })
+    Some(EntryPoint { form: Form::Chart, stated_by: Some(stated_by(object)), ..entry })
 }
 
 /// Whether a HelmRelease installs the flux-instance chart: by the chart's name,
@@ -102,7 +102,7 @@ fn beside(snapshot: &Snapshot, release: &str) -> Option<Node> {
 
 /// The pair of an entry point in the namespace that the object which states it
 /// has in the cluster.
-pub(super) fn in_namespace(entry: &Entry, namespace: &str) -> Entry {
+pub(super) fn in_namespace(entry: &EntryPoint, namespace: &str) -> EntryPoint {
     let mut entry = entry.clone();
     let old = entry.kustomizations.first().and_then(|(id, _)| id.namespace.clone());
     let renamed = |name: &Arc<str>| match &old {
@@ -177,7 +177,7 @@ fn config_maps(snapshot: &Arc<Snapshot>, object: &Object, memo: &Memo) -> Vec<No
 
 /// `None` where nothing is synchronised, or where it is not said yet: a base
 /// that an overlay completes, a text with a variable.
-fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
+fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<EntryPoint> {
     let location = instance.at("/sync").and_then(NodeRef::location);
     instance.text("/sync/url")?;
     let namespace = namespace.unwrap_or("flux-system");
@@ -198,7 +198,7 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
 
     let (source_id, id) = (ObjectId::of(source.get_ref())?, ObjectId::of(kustomization.get_ref())?);
     let Known::Value(root) = path_of(kustomization.get_ref()) else { return None };
-    Some(Entry {
+    Some(EntryPoint {
         source: source_of(&id, kustomization.get_ref()),
         url: source.get_ref().str_at("/spec/url").map(|url| normalise(&url)),
         reference: reference(source.get_ref()),
@@ -206,7 +206,7 @@ fn pair(namespace: Option<&str>, instance: &Layers<'_>) -> Option<Entry> {
         generated: vec![(source_id, Some(source))],
         owned: true,
         is_named,
-        ..Entry::stated(root, Form::Instance, location)
+        ..EntryPoint::stated(root, Form::Instance, location)
     })
 }
 

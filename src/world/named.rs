@@ -63,8 +63,8 @@ impl Named {
     /// Whether it is what a controller makes.
     pub(crate) fn is_made(&self, made: &workloads::Derived<'_>) -> bool {
         let name = match made.form {
-            workloads::Form::Whole => *made.name == *self.name,
-            workloads::Form::Beginning => {
+            workloads::NameForm::Whole => *made.name == *self.name,
+            workloads::NameForm::Beginning => {
                 self.name.strip_prefix(&made.name).is_some_and(|rest| rest.starts_with('-'))
             }
         };

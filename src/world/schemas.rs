@@ -8,7 +8,9 @@ use crate::config::Config;
 use crate::files::{Allowed, FileTree, Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::model::{Certainty, ObjectId};
-use crate::schema::{self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, WrittenSchema, table};
+use crate::schema::{
+    self, Catalogue, Defined, Options, Product, Report, Schema, TableKind, WrittenSchema, table,
+};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -20,14 +22,14 @@ const DEFINITION: &str = "CustomResourceDefinition";
 #[derive(Debug, Default)]
 pub struct Schemas {
     clusters: Vec<OnceLock<Definitions>>,
-    repository: OnceLock<FxHashMap<Key, Vec<InFile>>>,
+    repository: OnceLock<FxHashMap<KindKey, Vec<InFile>>>,
     catalogue: OnceLock<Catalogue>,
     /// What the catalogue is made of, and what of it may lie outside of the root.
     directories: Vec<String>,
     allowed: Allowed,
 }
 
-type Key = (Arc<str>, Arc<str>);
+type KindKey = (Arc<str>, Arc<str>);
 
 /// A definition, and the file that holds it.
 type InFile = (Defined, Arc<str>);
@@ -74,7 +76,7 @@ pub struct Judge<'s> {
 
 /// Whether and how a kind is known.
 #[derive(Clone, Debug)]
-pub enum Found<'s> {
+pub enum KindSchema<'s> {
     /// By these schemas.
     Judge(Judge<'s>),
     /// The cluster's version doesn't have it.
@@ -141,7 +143,13 @@ impl Schemas {
     }
 
     /// What judges an object in a cluster, by its place in [`World::clusters`].
-    pub fn of_member(&self, world: &World, cluster: usize, target: &ApplyTarget, id: &ObjectId) -> Found<'_> {
+    pub fn of_member(
+        &self,
+        world: &World,
+        cluster: usize,
+        target: &ApplyTarget,
+        id: &ObjectId,
+    ) -> KindSchema<'_> {
         let place = &world.clusters[cluster];
         let by_hand = place.name.is_none() && place.applied.is_empty();
         let definitions = self.clusters[cluster].get_or_init(|| definitions(world, place));
@@ -154,7 +162,7 @@ impl Schemas {
         }
         let settings = (*target == ApplyTarget::Local).then_some(&place.settings);
         if settings.is_some_and(|settings| settings.redefines(id.group(), &id.kind)) {
-            return Found::Anything;
+            return KindSchema::Anything;
         }
         let operator = settings.is_none_or(|settings| settings.operator || settings.flux.value.is_none());
         let version = |product: Product| match product {
@@ -163,19 +171,21 @@ impl Schemas {
             Product::Neighbours | Product::Kubernetes => None,
         };
         let in_table = || self.in_table(id, |product| product.release(version(product)?), operator);
-        match self.in_catalogue(&world.snapshot, id).map_or_else(in_table, Found::Judge) {
+        match self.in_catalogue(&world.snapshot, id).map_or_else(in_table, KindSchema::Judge) {
             // Without any cluster the repository speaks of itself, as a provider's does.
-            Found::Unknown if is_stated(place) || !world.has_entry => self.in_repository(&world.snapshot, id),
+            KindSchema::Unknown if is_stated(place) || !world.has_entry => {
+                self.in_repository(&world.snapshot, id)
+            }
             found => found,
         }
     }
 
     /// What judges an object that no cluster holds.
-    pub fn of_orphan(&self, world: &World, id: &ObjectId) -> Found<'_> {
+    pub fn of_orphan(&self, world: &World, id: &ObjectId) -> KindSchema<'_> {
         match self.in_catalogue(&world.snapshot, id) {
-            Some(judge) => Found::Judge(judge),
+            Some(judge) => KindSchema::Judge(judge),
             None => match self.in_table(id, |_| None, true) {
-                Found::Unknown if !world.has_entry => self.in_repository(&world.snapshot, id),
+                KindSchema::Unknown if !world.has_entry => self.in_repository(&world.snapshot, id),
                 found => found,
             },
         }
@@ -208,20 +218,20 @@ impl Schemas {
         id: &ObjectId,
         release: impl Fn(Product) -> Option<usize>,
         operator: bool,
-    ) -> Found<'static> {
-        let Some(kind) = table::find(id.group(), id.version(), &id.kind) else { return Found::Unknown };
+    ) -> KindSchema<'static> {
+        let Some(kind) = table::find(id.group(), id.version(), &id.kind) else { return KindSchema::Unknown };
         let native = is_native(kind);
         let releases = kind.releases();
         if let Some(release) = release(kind.product) {
             return match releases[release].schema().filter(|_| releases[release].served) {
-                Some(schema) => Found::Judge(Judge {
+                Some(schema) => KindSchema::Judge(Judge {
                     basis: Basis::Version { product: kind.product, release },
                     schemas: vec![schema],
                     native,
                     operator,
                     file: None,
                 }),
-                None => Found::NotServed { kind, release },
+                None => KindSchema::NotServed { kind, release },
             };
         }
         let mut roots: Vec<u16> = Vec::new();
@@ -232,18 +242,22 @@ impl Schemas {
         }
         let schemas: Vec<&Schema> = roots.into_iter().map(schema::root).collect();
         match schemas.is_empty() {
-            true => Found::Unknown,
-            false => {
-                Found::Judge(Judge { basis: Basis::Any(kind.product), schemas, native, operator, file: None })
-            }
+            true => KindSchema::Unknown,
+            false => KindSchema::Judge(Judge {
+                basis: Basis::Any(kind.product),
+                schemas,
+                native,
+                operator,
+                file: None,
+            }),
         }
     }
 
     /// A definition that the repository holds and this cluster doesn't apply: only
     /// where all of them say the same about the version.
-    fn in_repository(&self, snapshot: &Snapshot, id: &ObjectId) -> Found<'_> {
+    fn in_repository(&self, snapshot: &Snapshot, id: &ObjectId) -> KindSchema<'_> {
         let all = self.repository.get_or_init(|| {
-            let mut all: FxHashMap<Key, Vec<InFile>> = FxHashMap::default();
+            let mut all: FxHashMap<KindKey, Vec<InFile>> = FxHashMap::default();
             for object in snapshot.objects().iter().filter(|object| object.id.is(EXTENSIONS, DEFINITION)) {
                 for defined in schema::defined(object.node.get_ref()) {
                     let key = (defined.group.clone(), defined.kind.clone());
@@ -252,14 +266,14 @@ impl Schemas {
             }
             all
         });
-        let Some(known) = all.get(&(id.group().into(), id.kind.clone())) else { return Found::Unknown };
+        let Some(known) = all.get(&(id.group().into(), id.kind.clone())) else { return KindSchema::Unknown };
         let mut versions = known.iter().filter(|(defined, _)| &*defined.version == id.version());
         match (versions.next(), versions.next()) {
             (Some((only, file)), None) => match judge(only, Basis::Repository) {
-                Found::Judge(judge) => Found::Judge(Judge { file: Some(file), ..judge }),
+                KindSchema::Judge(judge) => KindSchema::Judge(Judge { file: Some(file), ..judge }),
                 found => found,
             },
-            _ => Found::Unknown,
+            _ => KindSchema::Unknown,
         }
     }
 }
@@ -301,16 +315,16 @@ fn version_in<'d>(defined: &'d [Defined], version: &str) -> Option<&'d Defined> 
     defined.iter().find(|defined| &*defined.version == version)
 }
 
-fn judge(defined: &Defined, basis: Basis) -> Found<'_> {
+fn judge(defined: &Defined, basis: Basis) -> KindSchema<'_> {
     match (&defined.schema, defined.served) {
-        (Some(schema), Some(true)) => Found::Judge(Judge {
+        (Some(schema), Some(true)) => KindSchema::Judge(Judge {
             basis,
             schemas: vec![WrittenSchema::schema(schema)],
             native: false,
             operator: false,
             file: None,
         }),
-        _ => Found::Anything,
+        _ => KindSchema::Anything,
     }
 }
 

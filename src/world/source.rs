@@ -1,6 +1,6 @@
 //! Which file tree a Flux source stands for.
 
-use super::entry_point::Entry;
+use super::entry_point::EntryPoint;
 use super::pushes::{self, Push};
 use super::{ApplyTarget, artifact};
 use crate::config::{Config, SourceTree};
@@ -72,7 +72,7 @@ pub(super) struct Sources<'a> {
     /// Normalised URLs of this repository.
     pub urls: Vec<String>,
     /// The entry point.
-    pub entry: &'a Entry,
+    pub entry: &'a EntryPoint,
     /// What the repository pushes as artifacts.
     pub pushes: &'a [Push],
 }

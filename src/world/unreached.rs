@@ -1,7 +1,7 @@
 //! What no cluster reaches, as clusters without a name: leaf overlays and loose
 //! objects are looked at as in a repository without entry points.
 
-use super::earlier::{Built, Identity, Inputs};
+use super::earlier::{EarlierBuild, Identity, Inputs};
 use super::fixpoint::{Grown, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::releases;
@@ -86,7 +86,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
         .into_iter()
         .filter_map(|object| Some((object.id.clone()?, object, ApplyTarget::Local, Maker::Kustomization(0))))
         .collect();
-    let built = Built {
+    let built = EarlierBuild {
         node: node.clone(),
         tree: Some(tree.clone()),
         variables,
@@ -121,7 +121,7 @@ fn nameless(
     root: String,
     objects: Vec<Placed>,
     applied: Vec<Applied>,
-    builds: FxHashMap<Identity, Built>,
+    builds: FxHashMap<Identity, EarlierBuild>,
 ) -> Grown {
     Grown {
         name: None,

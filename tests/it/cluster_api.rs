@@ -11,7 +11,9 @@ use forebay::internals::simulate::cluster_api::propagation::node;
 use forebay::internals::simulate::cluster_api::propagation::node::{
     MachineIdentity, MachineTaint, Node, Taint, Wanted,
 };
-use forebay::internals::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, Strategy};
+use forebay::internals::simulate::cluster_api::propagation::{
+    Keys, Metadata, MetadataEntry, Source, Strategy,
+};
 use forebay::internals::simulate::cluster_api::rollout::ObjectRef;
 use forebay::internals::simulate::cluster_api::rollout::control_plane;
 use forebay::internals::simulate::cluster_api::rollout::control_plane::{
@@ -316,7 +318,7 @@ fn keys(value: &Value) -> Keys {
     entries
         .map(|(key, value)| {
             let source = Source::Field { pointer: String::new(), location: None };
-            (key.clone(), Entry { value: value.as_str().map(str::to_owned), source })
+            (key.clone(), MetadataEntry { value: value.as_str().map(str::to_owned), source })
         })
         .collect()
 }

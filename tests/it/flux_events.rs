@@ -339,7 +339,7 @@ fn dispatching() {
         );
         let id = text(&case["id"]);
         assert_eq!(json!(delivery == Delivery::Delivered), expect["dispatched"], "{id}");
-        let dropped = delivery == Delivery::Dropped(providers::Gate::MissingCommit.reason().into());
+        let dropped = delivery == Delivery::Dropped(providers::ProviderGate::MissingCommit.reason().into());
         assert_eq!(json!(dropped), expect["droppedForMissingCommit"], "{id}");
         for (key, value) in texts(&input["expectMetadata"]) {
             assert_eq!(combined.get(&key), Some(&value), "{id}: {key}");

@@ -180,7 +180,7 @@ fn simulate_all(world: &World, random: &mut Random) {
         .map(|cluster| {
             let objects: Vec<_> = world.members(cluster).map(|(_, object)| object).collect();
             let gating = Gating::read(objects.iter().map(|object| (&object.id, object.node.get_ref())));
-            let one = gates::Cluster {
+            let one = gates::ClusterGates {
                 name: cluster.name.as_deref().map(str::to_owned),
                 root: cluster.root.clone(),
                 simulation: timeline::simulate(&gating, range),
@@ -222,7 +222,8 @@ fn simulate_all(world: &World, random: &mut Random) {
             template_metadata: random.one_in(2),
         };
         let (derived, _) = propagation::simulate::simulate(&scope.objects, &settings);
-        let clusters = [report::propagation::Cluster { name: None, version: Default::default(), derived }];
+        let clusters =
+            [report::propagation::ClusterMetadata { name: None, version: Default::default(), derived }];
         report::propagation::json(&world.snapshot, &clusters);
         report::propagation::text(&world.snapshot, &clusters);
         for cluster in topology::Cluster::all(&scope.objects) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::report::gates::{Cluster, View, svg};
+use forebay::internals::report::gates::{ClusterGates, View, svg};
 use forebay::internals::simulate::gating::objects::Gating;
 use forebay::internals::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
 use jiff::tz::TimeZone;
@@ -23,7 +23,7 @@ fn run(manifests: &str, from: &str, to: &str) -> Simulation {
 fn picture(manifests: &str, from: &str, to: &str, zone: &str) -> String {
     let snapshot = Snapshot::memory([("a.yaml", manifests.as_bytes().to_vec())], Arc::new(Store::default()));
     let zone = TimeZone::get(zone).unwrap();
-    let clusters = [Cluster {
+    let clusters = [ClusterGates {
         name: Some("production".into()),
         root: "clusters/production".into(),
         simulation: run(manifests, from, to),

@@ -4,8 +4,8 @@
 use crate::support::generated;
 use crate::support::recordings;
 use forebay::internals::lang::template::{
-    Bound, Data, Engine, Failure, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId, Part, Run, Source,
-    Val, page, with_stack,
+    Bound, Data, Engine, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId, Part, Run, Source,
+    TemplateFailure, Val, page, with_stack,
 };
 
 /// A map of texts, the first with origin 1, the next with 2, and so on.
@@ -159,7 +159,7 @@ fn what_is_unknown_is_a_hole_and_what_it_decides_is_assumed() {
 }
 
 /// Runs a text within limits, with a number as data.
-fn within(text: &str, limits: Limits, data: i64) -> Result<usize, Failure> {
+fn within(text: &str, limits: Limits, data: i64) -> Result<usize, TemplateFailure> {
     with_stack(|| {
         let mut engine = Engine::new(&Run { origins: true, limits, ..Run::default() });
         assert_eq!(engine.add("t", text), [], "{text}");
@@ -215,7 +215,7 @@ fn a_bound_that_is_not_met_changes_nothing() {
     assert_eq!(within("{{ range until 100 }}x{{ end }}", Limits::default(), 1), Ok(100));
     assert!(matches!(
         within("{{ range until 100 }}x{{ end }}", Limits { steps: 50, ..Limits::default() }, 1),
-        Err(Failure { bound: Some(Bound::Steps(50)), .. })
+        Err(TemplateFailure { bound: Some(Bound::Steps(50)), .. })
     ));
 }
 

@@ -64,7 +64,7 @@ pub struct Chart {
 }
 
 /// What templates can read, once that is found out; nothing where a bound was met.
-type Found = OnceLock<Option<Arc<Readers>>>;
+type Readable = OnceLock<Option<Arc<Readers>>>;
 
 /// What is made of a chart's files once for all its renders: a chart is loaded for one
 /// line of Helm, so the functions and the drafts of schemas are the same.
@@ -77,7 +77,7 @@ pub(crate) struct Prepared {
     /// Whether an answer of one of its renders hung on what the cluster can do.
     asks_capabilities: AtomicBool,
     /// What the templates can read, by the texts of values that are templates.
-    readers: Mutex<FxHashMap<[u8; 32], Arc<Found>>>,
+    readers: Mutex<FxHashMap<[u8; 32], Arc<Readable>>>,
     /// YAML texts that they read: no more than their files hold.
     documents: OnceLock<Arc<Documents>>,
 }

@@ -30,7 +30,7 @@ pub struct Head {
 
 /// A document that a template wrote.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct ManifestDocument {
     /// The template: `t/templates/a.yaml`.
     pub source: Arc<str>,
     /// Its text as Helm keeps it.
@@ -104,7 +104,7 @@ pub(super) fn sort_file(
             },
         };
         let list = if hook.is_some() { &mut into.hooks } else { &mut into.manifests };
-        list.push(Document { source: source.clone(), text, range, head, node, hook });
+        list.push(ManifestDocument { source: source.clone(), text, range, head, node, hook });
     }
     Ok(())
 }
@@ -298,7 +298,7 @@ const ORDER: [&str; 38] = [
 ];
 
 /// Sorts by kind, what Helm doesn't know behind it by its name.
-pub(super) fn by_kind(documents: &mut [Document], line: HelmLine) {
+pub(super) fn by_kind(documents: &mut [ManifestDocument], line: HelmLine) {
     let known = match line {
         HelmLine::V3_17 => &ORDER[..36],
         HelmLine::V4_1 | HelmLine::V4_2 => &ORDER[..],

@@ -78,14 +78,14 @@ pub struct Dependency {
 }
 
 /// What stands at a place of JSON that another type is wanted at.
-struct Field<'v> {
+struct JsonField<'v> {
     value: &'v Value,
     path: &'static str,
 }
 
 type Read<T> = Result<T, String>;
 
-impl Field<'_> {
+impl JsonField<'_> {
     fn refuse<T>(&self, wanted: &str) -> Read<T> {
         let found = self.value.json_type();
         Err(format!(
@@ -124,7 +124,7 @@ impl Field<'_> {
     }
 
     fn texts(&self) -> Read<Vec<String>> {
-        let text = |item| Field { value: item, path: self.path }.text().map(Option::unwrap_or_default);
+        let text = |item| JsonField { value: item, path: self.path }.text().map(Option::unwrap_or_default);
         self.list("[]string")?.iter().map(text).collect()
     }
 
@@ -134,7 +134,7 @@ impl Field<'_> {
             Kind::Map(map) => map
                 .iter()
                 .map(|(key, value)| {
-                    let text = Field { value, path: self.path }.text()?.unwrap_or_default();
+                    let text = JsonField { value, path: self.path }.text()?.unwrap_or_default();
                     Ok((key.to_string(), text))
                 })
                 .collect::<Read<_>>()
@@ -168,7 +168,7 @@ impl Metadata {
     /// Reads what a file says over what is known.
     pub(super) fn read(&mut self, value: &Value) -> Read<()> {
         for (key, value) in &fields(value, "value of type chart.Metadata")? {
-            let field = |path| Field { value, path };
+            let field = |path| JsonField { value, path };
             match &**key {
                 "name" => set(&mut self.name, field("Metadata.name").text())?,
                 "home" => set(&mut self.home, field("Metadata.home").text())?,
@@ -261,7 +261,7 @@ impl Maintainer {
     fn read(value: &Value) -> Read<Maintainer> {
         let mut maintainer = Maintainer::default();
         for (key, value) in &fields(value, "struct field Metadata.maintainers of type v2.Maintainer")? {
-            let field = |path| Field { value, path };
+            let field = |path| JsonField { value, path };
             match &**key {
                 "name" => set(&mut maintainer.name, field("Maintainer.name").text())?,
                 "email" => set(&mut maintainer.email, field("Maintainer.email").text())?,
@@ -277,7 +277,7 @@ impl Dependency {
     fn read(value: &Value) -> Read<Dependency> {
         let mut dependency = Dependency::default();
         for (key, value) in &fields(value, "struct field Metadata.dependencies of type v2.Dependency")? {
-            let field = |path| Field { value, path };
+            let field = |path| JsonField { value, path };
             match &**key {
                 "name" => set(&mut dependency.name, field("Dependency.name").text())?,
                 "version" => set(&mut dependency.version, field("Dependency.version").text())?,

@@ -62,7 +62,7 @@ pub(crate) use idle::{Idle, Reason, Touched, idle};
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
 pub(crate) use manifest::HOOK;
-pub use manifest::{Document, Head, Hook};
+pub use manifest::{Head, Hook, ManifestDocument};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub(crate) use origins::key_of;
 pub use print::Printed;
@@ -73,7 +73,9 @@ pub use strvals::{Style, set};
 pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
-use crate::lang::template::{Engine, Failure, Libraries, Part, Run, Source, helm, not_utf8, with_stack};
+use crate::lang::template::{
+    Engine, Libraries, Part, Run, Source, TemplateFailure, helm, not_utf8, with_stack,
+};
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
@@ -134,9 +136,9 @@ pub enum Keep {
 #[derive(Debug, Default)]
 pub struct Rendered {
     /// What is applied, in Helm's order.
-    pub manifests: Vec<Document>,
+    pub manifests: Vec<ManifestDocument>,
     /// What is run, in Helm's order of kinds.
-    pub hooks: Vec<Document>,
+    pub hooks: Vec<ManifestDocument>,
     /// Files of `crds/`, of the charts that take part, by what Helm calls them.
     pub crds: Vec<(String, ChartFile)>,
     /// The chart's own NOTES.txt.
@@ -181,9 +183,10 @@ impl Rendered {
 
     /// Whether the same is applied and run.
     pub(crate) fn is_same(&self, other: &Rendered) -> bool {
-        let same = |own: &[Document], others: &[Document]| {
-            let is_same =
-                |(one, two): (&Document, &Document)| one.source == two.source && one.text == two.text;
+        let same = |own: &[ManifestDocument], others: &[ManifestDocument]| {
+            let is_same = |(one, two): (&ManifestDocument, &ManifestDocument)| {
+                one.source == two.source && one.text == two.text
+            };
             own.len() == others.len() && own.iter().zip(others).all(is_same)
         };
         same(&self.manifests, &other.manifests) && same(&self.hooks, &other.hooks)
@@ -354,7 +357,7 @@ fn questions(engine: &Engine, templates: &[Template<'_>]) -> Vec<String> {
     found
 }
 
-fn failed(name: &str, failure: &Failure, assumed: Vec<String>, line: HelmLine) -> RenderError {
+fn failed(name: &str, failure: &TemplateFailure, assumed: Vec<String>, line: HelmLine) -> RenderError {
     if let Some(bound) = failure.bound {
         return bound.into();
     }

@@ -1,7 +1,7 @@
 //! Objects out of documents, each value with the places that flowed into it.
 
 use super::Rendered;
-use super::manifest::Document;
+use super::manifest::ManifestDocument;
 use crate::lang::template::{Flow, Part, Place, Source};
 use crate::lang::yaml::{
     Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind,
@@ -12,7 +12,7 @@ impl Rendered {
     /// The object of a document, each of its values with all places that it comes from:
     /// first the user's values, then those of charts, then the line of the template. What
     /// is unknown in it is a hole. Nothing where the document is empty.
-    pub fn node(&self, document: &Document) -> Option<Node> {
+    pub fn node(&self, document: &ManifestDocument) -> Option<Node> {
         let node = document.node.as_ref()?;
         let parts = self.written.iter().find(|written| written.source == document.source)?;
         let located = Located { rendered: self, parts: &parts.parts, start: document.range.start };
@@ -20,7 +20,7 @@ impl Rendered {
     }
 
     /// The parts of what a template wrote that a range of a document's text covers.
-    pub fn parts(&self, document: &Document, range: std::ops::Range<usize>) -> &[Part] {
+    pub fn parts(&self, document: &ManifestDocument, range: std::ops::Range<usize>) -> &[Part] {
         let Some(written) = self.written.iter().find(|written| written.source == document.source) else {
             return &[];
         };

@@ -4,7 +4,7 @@ use super::Rendered;
 use super::error::{RenderError, refuse};
 use super::ignore::matches;
 use super::line::HelmLine;
-use super::manifest::{Document, cut};
+use super::manifest::{ManifestDocument, cut};
 
 /// Which parts of a render are printed.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl Rendered {
         &self,
         printed: &Printed,
         line: HelmLine,
-        comment: &dyn Fn(&Document) -> String,
+        comment: &dyn Fn(&ManifestDocument) -> String,
     ) -> Result<Vec<u8>, RenderError> {
         let mut out: Vec<u8> = Vec::new();
         let mut put = |source: &str, content: &[u8]| {

@@ -7,14 +7,14 @@
 use super::config::{self, Config};
 use super::decode::Text;
 use super::entries::{Selector, Var};
-use super::error::{BuildError, Class, Omitted, Partial, Result};
+use super::error::{BuildError, ErrorClass, Omitted, Partial, Result};
 use super::file::Kustomization;
 use super::hash::{self, Hashes};
 use super::load::{self, Loaded, Place};
 use super::resource::{FileRole, Resource, Traces};
 use super::schema::Schemas;
 use super::selector::{described, near_miss};
-use super::tree::{Found, Links, TreeFile, find};
+use super::tree::{Links, TreeEntry, TreeFile, find};
 use super::{OUTPUT_LIMIT, Warning, WarningKind, trace};
 use crate::files::{self, FileTree};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Stream, Via};
@@ -227,7 +227,7 @@ pub(super) struct Builder<'b> {
 
 pub(super) fn too_large(location: Option<Location>) -> Box<BuildError> {
     let message = format!("this build comes to more than {} MiB", OUTPUT_LIMIT >> 20);
-    BuildError::new(Class::Limit, message, location)
+    BuildError::new(ErrorClass::Limit, message, location)
 }
 
 /// Two objects of one id at the end: kustomize panics there.
@@ -245,7 +245,7 @@ pub(super) fn require_unique(resources: &[Resource]) -> Result<()> {
 
 fn same_id(new: &Resource, known: &Resource) -> Box<BuildError> {
     let message = format!("{} is in this build twice", new.id);
-    BuildError::new(Class::Id, message, new.location()).related("the other one", known.location())
+    BuildError::new(ErrorClass::Id, message, new.location()).related("the other one", known.location())
 }
 
 impl Accumulator {
@@ -253,7 +253,11 @@ impl Accumulator {
     pub(super) fn append(&mut self, new: Vec<Resource>) -> Result<()> {
         if self.resources.len() + new.len() > RESOURCE_LIMIT {
             let message = format!("this build has more than {RESOURCE_LIMIT} objects");
-            return Err(BuildError::new(Class::Limit, message, new.first().and_then(Resource::location)));
+            return Err(BuildError::new(
+                ErrorClass::Limit,
+                message,
+                new.first().and_then(Resource::location),
+            ));
         }
         if self.index.stale {
             self.index = Index::of(&self.resources);
@@ -329,7 +333,7 @@ impl Accumulator {
             Some(config) if Arc::ptr_eq(config, other) || config == other => {}
             Some(config) => Arc::make_mut(config)
                 .merge(other)
-                .map_err(|reason| BuildError::new(Class::FieldSpec, reason, Some(location.clone())))?,
+                .map_err(|reason| BuildError::new(ErrorClass::FieldSpec, reason, Some(location.clone())))?,
         }
         Ok(())
     }
@@ -341,22 +345,23 @@ impl Builder<'_> {
         let path = &*entry.value;
         let error = |class, message: String| Err(BuildError::at(class, message, entry.node.get_ref()));
         if path.is_empty() {
-            return error(Class::Path, "an empty path names nothing".to_owned());
+            return error(ErrorClass::Path, "an empty path names nothing".to_owned());
         }
         let joined = if path.starts_with('/') { None } else { files::join(&level.directory, path) };
         let found = joined.as_deref().map(|joined| find(self.tree, self.links, joined));
         match found {
-            Some(Found::File(file)) => Ok(Target::File(file)),
+            Some(TreeEntry::File(file)) => Ok(Target::File(file)),
             _ if is_remote(path) => Ok(Target::Remote),
-            Some(Found::Directory(directory)) => Ok(Target::Directory(directory)),
-            Some(Found::Missing) => error(Class::Missing, format!("{path} doesn't exist")),
-            Some(Found::Link) => error(
-                Class::Missing,
+            Some(TreeEntry::Directory(directory)) => Ok(Target::Directory(directory)),
+            Some(TreeEntry::Missing) => error(ErrorClass::Missing, format!("{path} doesn't exist")),
+            Some(TreeEntry::Link) => error(
+                ErrorClass::Missing,
                 format!("{path} is behind a symbolic link; artifacts hold none, so it is missing"),
             ),
-            Some(Found::Outside) | None => {
-                error(Class::Outside, format!("{path} lies outside of the tree that this build may read"))
-            }
+            Some(TreeEntry::Outside) | None => error(
+                ErrorClass::Outside,
+                format!("{path} lies outside of the tree that this build may read"),
+            ),
         }
     }
 
@@ -370,12 +375,12 @@ impl Builder<'_> {
             }
             Target::Directory(_) => {
                 let message = format!("{} is a directory; a file is wanted here", entry.value);
-                Err(BuildError::at(Class::Path, message, entry.node.get_ref()))
+                Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
             }
             Target::Remote => {
                 self.omit(Omitted::Remote, &entry.value, &entry.node);
                 let message = format!("{} is on another host", entry.value);
-                Err(BuildError::at(Class::Path, message, entry.node.get_ref()))
+                Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
             }
         }
     }
@@ -398,7 +403,7 @@ impl Builder<'_> {
             _ => {
                 let message =
                     format!("{} is not in or below the directory of this kustomization", entry.value);
-                Err(BuildError::at(Class::Outside, message, entry.node.get_ref()))
+                Err(BuildError::at(ErrorClass::Outside, message, entry.node.get_ref()))
             }
         }
     }
@@ -465,7 +470,7 @@ impl Builder<'_> {
                 config::configuration(root.get_ref())
             };
             let table = decoded.map_err(|error| error.from_here("named here", place()))?;
-            config.merge(&table).map_err(|reason| BuildError::new(Class::FieldSpec, reason, place()))?;
+            config.merge(&table).map_err(|reason| BuildError::new(ErrorClass::FieldSpec, reason, place()))?;
         }
         Ok(Arc::new(config))
     }
@@ -480,7 +485,7 @@ impl Builder<'_> {
     pub(super) fn open_api(&mut self, level: &Level) -> Result<()> {
         let field = |name: &str| level.file.openapi.iter().find(|entry| &*entry.key == name);
         let fail =
-            |message: &str, text: &Text| Err(BuildError::at(Class::Other, message, text.node.get_ref()));
+            |message: &str, text: &Text| Err(BuildError::at(ErrorClass::Other, message, text.node.get_ref()));
         match (field("version"), field("path")) {
             (Some(version), Some(_)) => fail("`openapi` takes either a version or a path", &version.value),
             (Some(version), None) if &*version.value.value != "v1.21.2" => {
@@ -507,7 +512,7 @@ impl Builder<'_> {
     /// # Errors
     /// The same where it isn't, and what makes the whole build meaningless.
     pub(super) fn leave_out(&mut self, error: Box<BuildError>) -> Result<()> {
-        if !self.best_effort || matches!(error.class, Class::Limit | Class::Path) {
+        if !self.best_effort || matches!(error.class, ErrorClass::Limit | ErrorClass::Path) {
             return Err(error);
         }
         self.record.note_left_out(*error);
@@ -564,7 +569,7 @@ pub(super) fn documents_of(file: &TreeFile, place: &Place) -> Result<Vec<Node>> 
         Some(stream) => load::documents(&file.file.name(), stream, place),
         None => {
             let message = "this file can't be read as text";
-            Err(BuildError::new(Class::Yaml, message, Some(start_of(file))))
+            Err(BuildError::new(ErrorClass::Yaml, message, Some(start_of(file))))
         }
     }
 }

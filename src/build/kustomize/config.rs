@@ -7,7 +7,7 @@
 
 use super::decode::{Decoder, is_null};
 use super::entries::field_spec;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{FieldSpec, merge_all};
 use super::order;
 use super::tables;
@@ -159,7 +159,7 @@ const TABLES: &[&str] = &[
 
 /// Decode a file of `configurations`.
 pub(super) fn configuration(root: NodeRef<'_>) -> Result<Config> {
-    let decoder = Decoder::strict(Class::KustomizationFile);
+    let decoder = Decoder::strict(ErrorClass::KustomizationFile);
     let mut config = Config::default();
     decoder.fields(root, TABLES, |name, _, value| {
         if name == "nameReference" {
@@ -219,7 +219,7 @@ pub(super) fn definitions(root: NodeRef<'_>) -> Result<Config> {
                 "`crds` takes OpenAPI definitions by name; `{}` holds none (a CustomResourceDefinition doesn't fit here)",
                 entry.key
             );
-            return Err(BuildError::at(Class::KustomizationFile, message, entry.key_node));
+            return Err(BuildError::at(ErrorClass::KustomizationFile, message, entry.key_node));
         }
     }
     for entry in root.entries() {

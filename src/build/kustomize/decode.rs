@@ -6,7 +6,7 @@
 //! files): unknown fields are dropped, numbers and booleans become strings.
 //! Field names match regardless of case.
 
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use crate::lang::yaml::{Dialect, EntryRef, Node, NodeRef, Scalar, resolve};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub(super) struct Decoder<'d> {
     /// Whether unknown fields are errors and scalars keep their type.
     pub strict: bool,
     /// The class of its errors.
-    pub class: Class,
+    pub class: ErrorClass,
     /// What its scalars are: files are read by YAML 1.1, plugin objects as
     /// resources are.
     pub dialect: Dialect,
@@ -61,16 +61,16 @@ pub(super) struct Decoder<'d> {
 /// How plugin files are decoded: without regard to unknown fields, by the
 /// scalars of resources.
 pub(super) const PLUGIN: Decoder<'static> =
-    Decoder { strict: false, class: Class::Plugin, dialect: Dialect::GoYamlV3, dropped: None };
+    Decoder { strict: false, class: ErrorClass::Plugin, dialect: Dialect::GoYamlV3, dropped: None };
 
 impl Decoder<'_> {
     /// As kustomize decodes its own files.
-    pub(super) fn strict(class: Class) -> Decoder<'static> {
+    pub(super) fn strict(class: ErrorClass) -> Decoder<'static> {
         Decoder { strict: true, class, dialect: Dialect::GoYamlV2, dropped: None }
     }
 
     /// As sigs.k8s.io/yaml decodes on its own.
-    pub(super) fn lenient(class: Class) -> Decoder<'static> {
+    pub(super) fn lenient(class: ErrorClass) -> Decoder<'static> {
         Decoder { strict: false, class, dialect: Dialect::GoYamlV2, dropped: None }
     }
 

@@ -3,7 +3,7 @@
 //! Mirrors the neighbours of `api/types/kustomization.go`.
 
 use super::decode::{Decoder, Spanned, Text, TextMap, is_null};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::FieldSpec;
 use super::path::STEP_LIMIT;
 use crate::lang::yaml::{Node, NodeRef};
@@ -193,7 +193,7 @@ pub(super) fn field_spec(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Fiel
                 spec.path = text(value)?;
                 if spec.path.split('/').count() > STEP_LIMIT {
                     let message = format!("a path has at most {STEP_LIMIT} steps here");
-                    return Err(BuildError::at(Class::Limit, message, value));
+                    return Err(BuildError::at(ErrorClass::Limit, message, value));
                 }
             }
             _ => spec.create = decoder.boolean(value)?,

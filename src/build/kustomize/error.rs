@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
     /// The class of failure.
-    pub class: Class,
+    pub class: ErrorClass,
     /// What is wrong and why, in lower case, without a place.
     pub message: String,
     /// Where it must be changed. `None` only when the directory to build does
@@ -21,7 +21,7 @@ pub struct BuildError {
 
 /// Classes of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum ErrorClass {
     /// The kustomization file is missing, ambiguous, empty or malformed.
     KustomizationFile,
     /// A path names nothing, or something behind a link that artifacts lack.
@@ -76,7 +76,7 @@ pub(super) type Result<T> = std::result::Result<T, Box<BuildError>>;
 
 impl BuildError {
     pub(super) fn new(
-        class: Class,
+        class: ErrorClass,
         message: impl Into<String>,
         location: Option<Location>,
     ) -> Box<BuildError> {
@@ -84,7 +84,7 @@ impl BuildError {
     }
 
     /// At a node.
-    pub(super) fn at(class: Class, message: impl Into<String>, node: NodeRef<'_>) -> Box<BuildError> {
+    pub(super) fn at(class: ErrorClass, message: impl Into<String>, node: NodeRef<'_>) -> Box<BuildError> {
         BuildError::new(class, message, node.location())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Mirrors `api/types/fieldspec.go` and `api/filters/fieldspec/fieldspec.go`.
 
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::id::Gvk;
 use super::nodes::{self, Kind};
 use crate::lang::yaml::{Map, Node, NodeRef, Value};
@@ -208,7 +208,7 @@ fn wrong_kind(node: NodeRef<'_>, spec: &FieldSpec) -> Box<BuildError> {
         "kustomize looks for `{}` here and finds a scalar where a map or a list must be",
         spec.path.replace('/', ".")
     );
-    BuildError::at(Class::FieldSpec, message, node)
+    BuildError::at(ErrorClass::FieldSpec, message, node)
 }
 
 /// Add a spec to a list unless one of the same path that covers it is there; an

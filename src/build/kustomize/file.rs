@@ -8,7 +8,7 @@ use super::entries::{
     Generator, GeneratorOptions, Image, Labels, Patch, Replacement, Replica, SortOptions, Var, charts,
     generator, generator_options, image, labels, patch, replacement, replica, sort_options, var,
 };
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use crate::lang::yaml::{Location, Node, NodeRef};
 use std::cell::RefCell;
 
@@ -139,7 +139,7 @@ impl Kustomization {
     ) -> Result<Kustomization> {
         let dropped = RefCell::default();
         let decoder =
-            Decoder { strict, dropped: Some(&dropped), ..Decoder::strict(Class::KustomizationFile) };
+            Decoder { strict, dropped: Some(&dropped), ..Decoder::strict(ErrorClass::KustomizationFile) };
         let mut file = Kustomization::empty(location, file_name);
         let mut header = Header::default();
         if let Some(root) = root {
@@ -152,7 +152,7 @@ impl Kustomization {
         file.images.append(&mut header.image_tags);
         if strict && !header.filled && file.resources.is_empty() && file.images.is_empty() {
             let message = "this kustomization is empty: it has neither resources nor anything else";
-            return Err(BuildError::new(Class::KustomizationFile, message, Some(file.location)));
+            return Err(BuildError::new(ErrorClass::KustomizationFile, message, Some(file.location)));
         }
         file.component = header.check(&file.location)?;
         Ok(file)
@@ -236,7 +236,7 @@ impl Header {
                 let message = format!("kind must be Kustomization or Component, not `{other}`");
                 let place = self.kind.as_ref().and_then(|text| text.node.get_ref().location());
                 let place = place.or_else(|| Some(location.clone()));
-                return Err(BuildError::new(Class::KustomizationFile, message, place));
+                return Err(BuildError::new(ErrorClass::KustomizationFile, message, place));
             }
         };
         let wanted =
@@ -245,7 +245,7 @@ impl Header {
             Some(text) if !text.value.is_empty() && &*text.value != wanted => {
                 let kind = if component { "Component" } else { "Kustomization" };
                 let message = format!("apiVersion of a {kind} must be {wanted}");
-                Err(BuildError::at(Class::KustomizationFile, message, text.node.get_ref()))
+                Err(BuildError::at(ErrorClass::KustomizationFile, message, text.node.get_ref()))
             }
             _ => Ok(component),
         }

@@ -6,7 +6,7 @@
 use super::builder::{Accumulator, Builder, Level, start_of};
 use super::decode::Text;
 use super::entries::{Generator, GeneratorOptions};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::names::Names;
 use super::nodes;
 use super::resource::{Behavior, FileRole, FileUse, Resource, Traces, text_pairs};
@@ -63,7 +63,7 @@ pub(super) fn generate(
     let place = generator.node.get_ref().location();
     if generator.name.value.is_empty() {
         let message = format!("the generator of a {kind} needs a name");
-        return Err(BuildError::new(Class::Generator, message, place));
+        return Err(BuildError::new(ErrorClass::Generator, message, place));
     }
     let mut pairs = pairs_of(builder, level, generator)?;
     pairs.sort_by(|a, b| a.key.cmp(&b.key));
@@ -106,7 +106,7 @@ fn refuse_twice(generator: &Generator, kind: &str, pairs: &[Pair], place: Option
     let Some(twice) = pairs.windows(2).find(|pair| pair[0].key == pair[1].key) else { return Ok(()) };
     let message =
         format!("the generator of {kind} {} has the key {} twice", generator.name.value, twice[0].key);
-    Err(BuildError::new(Class::Generator, message, twice[1].key_at.clone().or(place.cloned()))
+    Err(BuildError::new(ErrorClass::Generator, message, twice[1].key_at.clone().or(place.cloned()))
         .related("the other one", twice[0].key_at.clone()))
 }
 
@@ -227,7 +227,7 @@ fn bytes_of(file: &TreeFile, entry: &Text) -> Result<Vec<u8>> {
         Ok(blob) => Ok(blob.bytes().to_vec()),
         Err(_) => {
             let message = format!("{} can't be read", file.file.path);
-            Err(BuildError::at(Class::Path, message, entry.node.get_ref()))
+            Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
         }
     }
 }
@@ -238,7 +238,7 @@ fn literal_pair(literal: &Text) -> Result<Pair> {
     let node = literal.node.get_ref();
     let Some((key, value)) = literal.value.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = "a literal must be `key=value`".to_owned();
-        return Err(BuildError::at(Class::Generator, message, node));
+        return Err(BuildError::at(ErrorClass::Generator, message, node));
     };
     let bytes = value.as_bytes();
     let quoted =
@@ -278,7 +278,7 @@ fn part_of(node: NodeRef<'_>, from: usize, to: usize) -> Option<Location> {
 
 /// `path` or `key=path`.
 fn file_source(entry: &Text) -> Result<(&str, &str)> {
-    let fail = |message: &str| Err(BuildError::at(Class::Generator, message, entry.node.get_ref()));
+    let fail = |message: &str| Err(BuildError::at(ErrorClass::Generator, message, entry.node.get_ref()));
     let text = &*entry.value;
     match text.matches('=').count() {
         0 => {
@@ -315,7 +315,7 @@ fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<Pair>) -> Result<()>
         };
         let Ok(text) = std::str::from_utf8(line) else {
             let message = "this line of an env file is not UTF-8";
-            return Err(BuildError::new(Class::Generator, message, Some(place(0, line.len()))));
+            return Err(BuildError::new(ErrorClass::Generator, message, Some(place(0, line.len()))));
         };
         let mut content = text;
         if number == 0 {
@@ -329,7 +329,7 @@ fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<Pair>) -> Result<()>
         let (key, value) = content.split_once('=').unwrap_or((content, ""));
         if key.is_empty() {
             let message = "this line of an env file has no key before the `=`";
-            return Err(BuildError::new(Class::Generator, message, Some(place(from, text.len()))));
+            return Err(BuildError::new(ErrorClass::Generator, message, Some(place(from, text.len()))));
         }
         pairs.push(Pair {
             key: key.to_owned(),
@@ -366,7 +366,7 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &m
     match (&matches[..], behavior) {
         ([], Behavior::Merge | Behavior::Replace) => {
             let message = format!("{} is to change an object of a base, but none of this id is here", new.id);
-            Err(BuildError::new(Class::Generator, message, new.location()))
+            Err(BuildError::new(ErrorClass::Generator, message, new.location()))
         }
         ([], _) => {
             let at = accumulator.resources().len();
@@ -377,7 +377,8 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &m
         ([at], Behavior::Unspecified | Behavior::Create) => {
             let message =
                 format!("{} exists already; say `behavior: merge` or `replace` to change it", new.id);
-            Err(BuildError::new(Class::Generator, message, new.location()).related("it is here", known(*at)))
+            Err(BuildError::new(ErrorClass::Generator, message, new.location())
+                .related("it is here", known(*at)))
         }
         ([at], _) => {
             let old = &accumulator.resources()[*at];
@@ -404,7 +405,7 @@ pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &m
         }
         ([first, second, ..], _) => {
             let message = format!("several objects could take the changes of {}", new.id);
-            Err(BuildError::new(Class::Generator, message, new.location())
+            Err(BuildError::new(ErrorClass::Generator, message, new.location())
                 .related("one of them", known(*first))
                 .related("another one", known(*second)))
         }

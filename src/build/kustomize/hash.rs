@@ -2,7 +2,7 @@
 //!
 //! Mirrors `api/hasher/hasher.go`.
 
-use super::error::{BuildError, Class, Omitted, Partial, Result};
+use super::error::{BuildError, ErrorClass, Omitted, Partial, Result};
 use super::nodes::{self, Tag};
 use super::resource::Resource;
 use crate::lang::yaml::{Node, NodeRef, Via, ViaKind, emit};
@@ -33,7 +33,7 @@ pub(super) fn add_suffixes(
         };
         let hash = hash.map_err(|reason| {
             BuildError::new(
-                Class::Output,
+                ErrorClass::Output,
                 format!("{} can't be hashed: {reason}", resource.id),
                 resource.location(),
             )
@@ -56,11 +56,11 @@ pub(super) fn add_suffixes(
 
 /// Hashes of contents: what a base generates is hashed in every build that uses it.
 #[derive(Debug, Default)]
-pub(super) struct Hashes(Mutex<FxHashMap<Key, (Node, Arc<str>)>>);
+pub(super) struct Hashes(Mutex<FxHashMap<HashedKind, (Node, Arc<str>)>>);
 
 /// A kind, and the nodes of its fields by their addresses, which the object beside
 /// the hash keeps alive.
-type Key = (String, Vec<Option<(usize, u32)>>);
+type HashedKind = (String, Vec<Option<(usize, u32)>>);
 
 impl Hashes {
     /// The hash of an object; `None` for kinds that have none.

@@ -4,7 +4,7 @@
 //! `api/filters/patchjson6902`: the object goes through JSON and back, so
 //! numbers lose what JSON doesn't keep.
 
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::load;
 use super::nodes::{self, Kind};
 use crate::lang::yaml::{Dialect, Location, Node, NodeRef, Scalar, Value, resolve};
@@ -175,7 +175,7 @@ impl Operation {
     }
 
     fn error(&self, message: impl Into<String>) -> Box<BuildError> {
-        BuildError::at(Class::PatchApply, message, self.node.get_ref())
+        BuildError::at(ErrorClass::PatchApply, message, self.node.get_ref())
     }
 
     fn path(&self) -> Result<&str> {
@@ -227,7 +227,7 @@ impl Operation {
         };
         if steps.len() > load::DEPTH_LIMIT as usize {
             let message = format!("a path has at most {} steps here", load::DEPTH_LIMIT);
-            return Err(BuildError::at(Class::Limit, message, self.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::Limit, message, self.node.get_ref()));
         }
         let mut node = object;
         for (depth, step) in parents.iter().enumerate() {

@@ -5,7 +5,7 @@
 //! `inlineAnyEmbeddedLists`).
 
 use super::OUTPUT_LIMIT;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::nodes::{self, Kind};
 use crate::lang::yaml::resolve::reads_as_string;
 use crate::lang::yaml::tape::{Soundness, TokenKind};
@@ -27,11 +27,11 @@ pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &Place) ->
     if let Some(start) = directive(&stream.text) {
         let message = "kustomize splits files at `---` before it parses, so a directive ends in an error; \
                        remove this line";
-        return Err(BuildError::new(Class::Yaml, message, Some(place.location(file, start, start))));
+        return Err(BuildError::new(ErrorClass::Yaml, message, Some(place.location(file, start, start))));
     }
     let parts = parts(stream).map_err(|range| {
         BuildError::new(
-            Class::Yaml,
+            ErrorClass::Yaml,
             "kustomize takes only a comment after a document separator",
             Some(place.location(file, range.0, range.1)),
         )
@@ -48,7 +48,7 @@ pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &Place) ->
             }
             let reason = error.map_or("not readable", |error| &error.message);
             return Err(BuildError::new(
-                Class::Yaml,
+                ErrorClass::Yaml,
                 format!("not valid YAML: {reason}"),
                 Some(place.location(file, offset, offset)),
             ));
@@ -197,7 +197,7 @@ pub(super) fn objects(documents: Vec<Node>) -> Result<Vec<Loaded>> {
             }
             _ => {
                 let message = format!("`items` of a {kind} must be a list");
-                return Err(BuildError::at(Class::NotAnObject, message, items));
+                return Err(BuildError::at(ErrorClass::NotAnObject, message, items));
             }
         }
     }
@@ -224,7 +224,7 @@ fn push_object(queue: &mut VecDeque<Loaded>, node: Node) -> Result<()> {
         return Ok(());
     }
     if Sizes::default().of(root) > OUTPUT_LIMIT {
-        return Err(BuildError::at(Class::Limit, TOO_LARGE, root));
+        return Err(BuildError::at(ErrorClass::Limit, TOO_LARGE, root));
     }
     let mut inspection = Inspection::default();
     inspection.visit(root, 0)?;
@@ -257,16 +257,16 @@ fn require_object(root: NodeRef<'_>) -> Result<()> {
     let filled = |key: &str| root.get(key).is_some_and(|value| !nodes::is_empty(Some(value)));
     if !filled("apiVersion") && !filled("kind") && !filled("metadata") {
         let message = "not a Kubernetes object: it has neither apiVersion nor kind nor metadata";
-        return Err(BuildError::at(Class::NotAnObject, message, root));
+        return Err(BuildError::at(ErrorClass::NotAnObject, message, root));
     }
     let kind = nodes::field_text(root, "kind");
     if kind.is_empty() {
-        return Err(BuildError::at(Class::NotAnObject, "not a Kubernetes object: it has no kind", root));
+        return Err(BuildError::at(ErrorClass::NotAnObject, "not a Kubernetes object: it has no kind", root));
     }
     let name = root.get("metadata").map(|metadata| nodes::field_text(metadata, "name"));
     if !kind.ends_with("List") && name.is_none_or(|name| name.is_empty()) {
         let message = format!("{kind} without metadata.name");
-        return Err(BuildError::at(Class::NotAnObject, message, root));
+        return Err(BuildError::at(ErrorClass::NotAnObject, message, root));
     }
     Ok(())
 }
@@ -278,7 +278,7 @@ fn require_object(root: NodeRef<'_>) -> Result<()> {
 pub(super) fn inspect(root: NodeRef<'_>) -> Result<Option<Arc<BuildError>>> {
     // Looks at what is shared once, the inspection each time.
     if Sizes::default().of(root) > OUTPUT_LIMIT {
-        return Err(BuildError::at(Class::Limit, TOO_LARGE, root));
+        return Err(BuildError::at(ErrorClass::Limit, TOO_LARGE, root));
     }
     let mut inspection = Inspection::default();
     inspection.visit(root, 0)?;
@@ -309,7 +309,7 @@ pub(super) fn require_readable(node: NodeRef<'_>) -> Result<()> {
     let fail = |c: char, node: NodeRef<'_>| {
         let code = u32::from(c);
         let message = format!("the character U+{code:04X} in this text can't go through YAML");
-        Err(BuildError::at(Class::Output, message, node))
+        Err(BuildError::at(ErrorClass::Output, message, node))
     };
     if soundness(node).is_some_and(|known| !known.unusual) {
         return Ok(());
@@ -351,7 +351,7 @@ impl Inspection {
         self.visited += 1;
         self.height = self.height.max(depth);
         if self.visited > NODE_LIMIT || depth > DEPTH_LIMIT {
-            return Err(BuildError::at(Class::Limit, TOO_LARGE, node));
+            return Err(BuildError::at(ErrorClass::Limit, TOO_LARGE, node));
         }
         if self.is_sound_part(node, depth) {
             return Ok(());
@@ -362,7 +362,7 @@ impl Inspection {
                 match tokens[at as usize].kind {
                     TokenKind::Alias => {
                         let message = "an alias inside its own anchor has no value";
-                        return Err(BuildError::at(Class::Yaml, message, node));
+                        return Err(BuildError::at(ErrorClass::Yaml, message, node));
                     }
                     TokenKind::Scalar(_) => self.scalar(node),
                     TokenKind::Sequence => {
@@ -450,7 +450,11 @@ impl Inspection {
                         merges += 1;
                         if merges > 1 {
                             let message = "a second `<<` in one map";
-                            return Err(BuildError::at(Class::Yaml, message, NodeRef::Source(source, key)));
+                            return Err(BuildError::at(
+                                ErrorClass::Yaml,
+                                message,
+                                NodeRef::Source(source, key),
+                            ));
                         }
                         require_mergeable(Node::Source(source.clone(), value).get_ref())?;
                     }
@@ -459,7 +463,7 @@ impl Inspection {
             }
             key = match tokens.get(value as usize) {
                 Some(value) => value.next,
-                None => return Err(BuildError::at(Class::Yaml, "a key without a value", node)),
+                None => return Err(BuildError::at(ErrorClass::Yaml, "a key without a value", node)),
             };
         }
         Ok(())
@@ -489,7 +493,7 @@ impl Inspection {
 
     fn fail(&mut self, message: String, node: NodeRef<'_>) {
         if self.defect.is_none() {
-            self.defect = Some(BuildError::at(Class::Output, message, node));
+            self.defect = Some(BuildError::at(ErrorClass::Output, message, node));
         }
     }
 }
@@ -499,7 +503,7 @@ fn require_mergeable(value: NodeRef<'_>) -> Result<()> {
     if maps(value) || value.is_seq() && value.items().all(maps) {
         return Ok(());
     }
-    Err(BuildError::at(Class::Yaml, "`<<` takes a map or a list of maps", value))
+    Err(BuildError::at(ErrorClass::Yaml, "`<<` takes a map or a list of maps", value))
 }
 
 #[cfg(test)]

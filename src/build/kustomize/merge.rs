@@ -6,7 +6,7 @@ use super::elements::{
     append_elements, distinct, find_element, in_merge_order, is_null_or_empty_map, key_tuples,
     keys_with_values, set_element, values_of,
 };
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::nodes::{self, Kind, Tag};
 use super::schema::{Schema, Schemas};
 use crate::lang::yaml::{Entry, Node, NodeRef, Value};
@@ -61,7 +61,7 @@ fn directive_of(value: NodeRef<'_>) -> Result<Directive> {
         "delete" => Ok(Directive::Delete),
         other => {
             let message = format!("`$patch` must be merge, replace or delete, not `{other}`");
-            Err(BuildError::at(Class::PatchApply, message, value))
+            Err(BuildError::at(ErrorClass::PatchApply, message, value))
         }
     }
 }
@@ -99,7 +99,7 @@ fn wrong_kind(dest: NodeRef<'_>, patch: NodeRef<'_>) -> Box<BuildError> {
         Kind::Scalar | Kind::Null => "a scalar",
     };
     let message = format!("this patch has {} where its target has {}", name(patch), name(dest));
-    BuildError::at(Class::PatchApply, message, patch).related("the target's", dest.location())
+    BuildError::at(ErrorClass::PatchApply, message, patch).related("the target's", dest.location())
 }
 
 impl Merger<'_> {
@@ -110,7 +110,7 @@ impl Merger<'_> {
             return Ok(());
         }
         let message = format!("the patches of this kustomization walk over more than {WALK_LIMIT} values");
-        Err(BuildError::at(Class::Limit, message, value))
+        Err(BuildError::at(ErrorClass::Limit, message, value))
     }
 
     /// Merge `patch` into `dest`. `same` says that both are one node, which kyaml
@@ -198,17 +198,21 @@ impl Merger<'_> {
             let change = match values.get(&entry.key).copied() {
                 None => self.settle(entry.value, field)?,
                 Some(value) => match self.walk(Some(entry.value), value, same, field)? {
-                    None => Change::Clear,
+                    None => FieldEffect::Clear,
                     Some(node) => {
                         let node = nodes::settled(entry.value, node);
-                        if node.is(&entry.value.to_node()) { Change::None } else { Change::Set(node) }
+                        if node.is(&entry.value.to_node()) {
+                            FieldEffect::None
+                        } else {
+                            FieldEffect::Set(node)
+                        }
                     }
                 },
             };
             match change {
-                Change::None => {}
-                Change::Clear => changes.push((entry.key.into_owned(), None)),
-                Change::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
+                FieldEffect::None => {}
+                FieldEffect::Clear => changes.push((entry.key.into_owned(), None)),
+                FieldEffect::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
             }
         }
         let mut result = dest.to_node();
@@ -230,24 +234,24 @@ impl Merger<'_> {
     /// Walk what only the destination has: fields without a value vanish, written
     /// nulls lose their tag, texts of transformers get quotes, lists that merge by
     /// key are put in order.
-    fn settle(&self, dest: NodeRef<'_>, schema: Schema<'_>) -> Result<Change> {
+    fn settle(&self, dest: NodeRef<'_>, schema: Schema<'_>) -> Result<FieldEffect> {
         match nodes::kind(Some(dest)) {
             Kind::Null => match &*nodes::text(dest) {
-                "" => Ok(Change::Clear),
-                text => Ok(Change::Set(Node::scalar(Value::Plain(text.into()), dest.location()))),
+                "" => Ok(FieldEffect::Clear),
+                text => Ok(FieldEffect::Set(Node::scalar(Value::Plain(text.into()), dest.location()))),
             },
-            Kind::Scalar => Ok(nodes::quoted_in_merge(dest).map_or(Change::None, Change::Set)),
+            Kind::Scalar => Ok(nodes::quoted_in_merge(dest).map_or(FieldEffect::None, FieldEffect::Set)),
             Kind::Seq => {
-                let Some(keys) = schema.merge_keys() else { return Ok(Change::None) };
+                let Some(keys) = schema.merge_keys() else { return Ok(FieldEffect::None) };
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
                 let keys = &keys[..];
                 let elements = schema.elements();
                 if self.is_settled(dest, keys, elements)? {
-                    return Ok(Change::None);
+                    return Ok(FieldEffect::None);
                 }
                 let items: Vec<Node> = dest.items().map(NodeRef::to_node).collect();
                 let merged = self.merge_elements(items, None, false, elements, keys)?;
-                Ok(Change::Set(nodes::list_like(merged, dest)))
+                Ok(FieldEffect::Set(nodes::list_like(merged, dest)))
             }
             Kind::Map => {
                 let schema = schema.or_else(|| self.schemas.of_object(dest));
@@ -256,13 +260,13 @@ impl Merger<'_> {
                     self.step(entry.value)?;
                     let field = schema.field(&entry.key);
                     match self.settle(entry.value, field)? {
-                        Change::None => {}
-                        Change::Clear => changes.push((entry.key.into_owned(), None)),
-                        Change::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
+                        FieldEffect::None => {}
+                        FieldEffect::Clear => changes.push((entry.key.into_owned(), None)),
+                        FieldEffect::Set(node) => changes.push((entry.key.into_owned(), Some(node))),
                     }
                 }
                 if changes.is_empty() {
-                    return Ok(Change::None);
+                    return Ok(FieldEffect::None);
                 }
                 let mut node = dest.to_node();
                 for (key, change) in changes {
@@ -275,7 +279,7 @@ impl Merger<'_> {
                         }
                     }
                 }
-                Ok(Change::Set(node))
+                Ok(FieldEffect::Set(node))
             }
         }
     }
@@ -298,7 +302,7 @@ impl Merger<'_> {
                 Some(key) if !key.is_empty() && seen.insert(key.to_string()) => {}
                 _ => return Ok(false),
             }
-            if item.is_map() && !matches!(self.settle(item, elements)?, Change::None) {
+            if item.is_map() && !matches!(self.settle(item, elements)?, FieldEffect::None) {
                 return Ok(false);
             }
         }
@@ -354,9 +358,9 @@ impl Merger<'_> {
         let result = match (dest, patch) {
             (None, None) => None,
             (Some(item), None) => match self.settle(item.get_ref(), elements)? {
-                Change::None => Some(item.clone()),
-                Change::Clear => None,
-                Change::Set(node) => Some(node),
+                FieldEffect::None => Some(item.clone()),
+                FieldEffect::Clear => None,
+                FieldEffect::Set(node) => Some(node),
             },
             (dest, Some(patch)) => self.walk(dest.map(Node::get_ref), patch.get_ref(), same, elements)?,
         };
@@ -505,7 +509,7 @@ struct Elements<'e> {
 }
 
 /// What walking a part that the patch doesn't mention does to it.
-enum Change {
+enum FieldEffect {
     None,
     Clear,
     Set(Node),
@@ -551,7 +555,7 @@ mod tests {
         walked = WALK_LIMIT - 3;
         assert!(merge(&schemas, &object, &patch, &mut walked).is_ok());
         let error = merge(&schemas, &object, &patch, &mut walked).expect_err("that is too much");
-        assert_eq!(error.class, Class::Limit);
+        assert_eq!(error.class, ErrorClass::Limit);
         assert!(error.message.contains("more than 5000000 values"), "{}", error.message);
     }
 }

@@ -51,7 +51,7 @@ mod vars;
 
 pub use builder::{LoadRestriction, Memo};
 pub use error::BuildError;
-pub(crate) use error::{Class, Partial};
+pub(crate) use error::{ErrorClass, Partial};
 pub use file::FILE_NAMES;
 pub(crate) use id::is_namespaced;
 pub use options::Options;

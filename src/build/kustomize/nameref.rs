@@ -4,7 +4,7 @@
 //! `api/filters/nameref/nameref.go`.
 
 use super::config::{BackReference, Config};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{self, FieldSpec, Leaf};
 use super::id::Gvk;
 use super::nodes::{self, Kind, Tag};
@@ -141,7 +141,7 @@ fn role_binding_namespaces(resource: &Resource) -> Result<FxHashSet<String>> {
         let Some(namespace) = subject.get("namespace") else { continue };
         if let Some(kind) = subject.get("kind").filter(|kind| kind.as_str().is_none()) {
             let message = "the kind of a subject with a namespace must be a string; kustomize panics here";
-            return Err(BuildError::at(Class::NameReference, message, kind));
+            return Err(BuildError::at(ErrorClass::NameReference, message, kind));
         }
         if nodes::field_text(subject, "kind") != "ServiceAccount" {
             continue;
@@ -150,7 +150,7 @@ fn role_binding_namespaces(resource: &Resource) -> Result<FxHashSet<String>> {
             Some(text) => drop(found.insert(text.into_owned())),
             None => {
                 let message = "the namespace of a ServiceAccount must be a string";
-                return Err(BuildError::at(Class::NameReference, message, namespace));
+                return Err(BuildError::at(ErrorClass::NameReference, message, namespace));
             }
         }
     }
@@ -196,7 +196,7 @@ impl Reference<'_> {
                     any |= match nodes::kind(Some(item)) {
                         Kind::Seq => {
                             let message = "a name or a map with a name is expected here";
-                            return Err(BuildError::at(Class::NameReference, message, item));
+                            return Err(BuildError::at(ErrorClass::NameReference, message, item));
                         }
                         _ => self.touches(item)?,
                     };
@@ -247,7 +247,7 @@ impl Reference<'_> {
                 "kustomize follows the name of a {} here, but this has no name; the build fails",
                 self.target.kind
             );
-            return Err(BuildError::at(Class::NameReference, message, leaf));
+            return Err(BuildError::at(ErrorClass::NameReference, message, leaf));
         };
         let old = nodes::text(name);
         let namespace = leaf.get("namespace").map(nodes::text);
@@ -315,7 +315,7 @@ impl Reference<'_> {
                     "{name} could be {} or {} here, and kustomize can't tell which",
                     self.resources[*first].id, self.resources[*second].id
                 );
-                Err(BuildError::at(Class::NameReference, message, leaf)
+                Err(BuildError::at(ErrorClass::NameReference, message, leaf)
                     .related("the one", self.resources[*first].location())
                     .related("the other", self.resources[*second].location()))
             }

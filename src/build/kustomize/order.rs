@@ -4,7 +4,7 @@
 //! `kyaml/resid/gvk.go` (`IsLessThan`).
 
 use super::entries::SortOptions;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::resource::Resource;
 use super::tables::{ORDER_FIRST, ORDER_LAST};
 use rustc_hash::FxHashMap;
@@ -37,11 +37,11 @@ pub(super) fn sort(resources: &mut [Resource], options: Option<&SortOptions>, de
         ("fifo", None) => {}
         ("fifo", Some(_)) => {
             let message = "`legacySortOptions` needs `order: legacy`";
-            return Err(BuildError::at(Class::Other, message, options.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::Other, message, options.node.get_ref()));
         }
         _ => {
             let message = "`sortOptions.order` must be legacy or fifo";
-            return Err(BuildError::at(Class::Other, message, options.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::Other, message, options.node.get_ref()));
         }
     }
     Ok(())

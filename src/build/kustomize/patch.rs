@@ -8,7 +8,7 @@ use super::builder;
 use super::builder::{Builder, Level};
 use super::decode::Text;
 use super::entries;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::id::ResId;
 use super::json6902::JsonPatch;
 use super::load::{self, Loaded};
@@ -49,14 +49,14 @@ pub(super) fn strategic_merges(
     }
     if patches.is_empty() {
         let message = "there is no patch in `patchesStrategicMerge`";
-        return Err(BuildError::at(Class::PatchConfig, message, first.node.get_ref()));
+        return Err(BuildError::at(ErrorClass::PatchConfig, message, first.node.get_ref()));
     }
     let mut row = Row::default();
     for (patch, use_) in patches {
         let target = match unique_target(resources, &patch.node, &mut row.names) {
             Ok(target) => target,
             // Its object may be among what was left out.
-            Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
+            Err(error) if error.class == ErrorClass::PatchTarget && builder.is_partial() => continue,
             Err(error) => return Err(error),
         };
         let id = resources[target].id.clone();
@@ -73,7 +73,7 @@ pub(super) fn apply_json6902(
     patch: &entries::Patch,
     resources: &mut [Resource],
 ) -> Result<()> {
-    let error = |message: &str| Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()));
+    let error = |message: &str| Err(BuildError::at(ErrorClass::PatchConfig, message, patch.node.get_ref()));
     let Some(selector) = &patch.target else { return error("a JSON patch needs a target") };
     if selector.name.is_empty() {
         return error("the target of an entry of `patchesJson6902` needs a name");
@@ -163,7 +163,7 @@ pub(super) fn apply(
             match (objects.is_empty(), filled) {
                 (false, true) => {
                     let message = "this is both a strategic merge and a JSON patch";
-                    Err(BuildError::at(Class::PatchConfig, message, text.place()))
+                    Err(BuildError::at(ErrorClass::PatchConfig, message, text.place()))
                 }
                 (false, false) => merge_all(builder, patch, &objects, use_, resources, row),
                 (true, true) => match operations {
@@ -185,7 +185,7 @@ pub(super) fn apply(
                 reason.message
             );
             let place = reason.location.or_else(|| text.place().location());
-            Err(BuildError::new(Class::PatchConfig, message, place)
+            Err(BuildError::new(ErrorClass::PatchConfig, message, place)
                 .related("applied here", patch.node.get_ref().location()))
         }
     }
@@ -202,7 +202,7 @@ fn patch_all(
 ) -> Result<()> {
     let Some(selector) = &patch.target else {
         let message = "a JSON patch needs a target";
-        return Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()));
+        return Err(BuildError::at(ErrorClass::PatchConfig, message, patch.node.get_ref()));
     };
     let compiled = Compiled::new(selector)?;
     let mut matched = false;
@@ -267,7 +267,7 @@ fn merge_all(
         for object in objects {
             let target = match unique_target(resources, &object.node, &mut row.names) {
                 Ok(target) => target,
-                Err(error) if error.class == Class::PatchTarget && builder.is_partial() => continue,
+                Err(error) if error.class == ErrorClass::PatchTarget && builder.is_partial() => continue,
                 Err(error) => return Err(error),
             };
             let prepared = Prepared::new(object, use_.clone(), name_change, kind_change, false);
@@ -291,7 +291,7 @@ fn merge_all(
         [object] => object,
         _ => {
             let message = "a patch with a target holds one document";
-            return Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::PatchConfig, message, patch.node.get_ref()));
         }
     };
     let compiled = Compiled::new(selector)?;
@@ -362,7 +362,7 @@ fn unique_target(resources: &[Resource], patch: &Node, names: &mut Names) -> Res
         .filter(|(_, resource)| resource.ids().any(|known| known.equals(&id)));
     let Some((first, known)) = found.next() else {
         let message = format!("this patch is for {id}, which is not in this build at this point");
-        let mut error = BuildError::at(Class::PatchTarget, message, patch.get_ref());
+        let mut error = BuildError::at(ErrorClass::PatchTarget, message, patch.get_ref());
         if let Some(near) = resources
             .iter()
             .find(|resource| resource.id.name == id.name && resource.id.gvk.kind == id.gvk.kind)
@@ -380,7 +380,7 @@ fn unique_target(resources: &[Resource], patch: &Node, names: &mut Names) -> Res
         None => Ok(first),
         Some((_, other)) => {
             let message = format!("this patch is for {id}, and several objects have or had this id");
-            Err(BuildError::at(Class::PatchTarget, message, patch.get_ref())
+            Err(BuildError::at(ErrorClass::PatchTarget, message, patch.get_ref())
                 .related("one of them", known.location())
                 .related("another one", other.location()))
         }

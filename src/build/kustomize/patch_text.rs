@@ -6,7 +6,7 @@
 use super::builder::{Builder, Level, Memo};
 use super::decode::Text;
 use super::entries;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::json6902::{self, JsonPatch};
 use super::load::{self, Loaded, Place};
 use crate::lang::yaml::{FilePath, Node, NodeRef, Stream, Via, ViaKind};
@@ -42,11 +42,11 @@ impl PatchText {
             }
             (None, None) => {
                 let message = "a patch needs `path` or `patch`";
-                Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))
+                Err(BuildError::at(ErrorClass::PatchConfig, message, patch.node.get_ref()))
             }
             (Some(_), Some(_)) => {
                 let message = "a patch takes either `path` or `patch`";
-                Err(BuildError::at(Class::PatchConfig, message, patch.node.get_ref()))
+                Err(BuildError::at(ErrorClass::PatchConfig, message, patch.node.get_ref()))
             }
         }
     }
@@ -60,7 +60,7 @@ impl PatchText {
         let file = builder.read(level, path)?;
         let Some(stream) = file.snapshot.stream(&file.file) else {
             let message = format!("the patch {} can't be read as text", path.value);
-            return Err(BuildError::at(Class::PatchConfig, message, path.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::PatchConfig, message, path.node.get_ref()));
         };
         Ok(PatchText {
             file: file.file.name(),
@@ -103,7 +103,7 @@ impl PatchText {
     /// The text as JSON patch operations: the first document, `None` without
     /// one.
     pub(super) fn operations(&self) -> std::result::Result<Option<JsonPatch>, Box<BuildError>> {
-        let fail = |reason: String| BuildError::at(Class::PatchConfig, reason, self.place());
+        let fail = |reason: String| BuildError::at(ErrorClass::PatchConfig, reason, self.place());
         if self.text_is_empty {
             return Err(fail("this patch is empty".to_owned()));
         }

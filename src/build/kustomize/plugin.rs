@@ -7,7 +7,7 @@
 use super::builder::{Accumulator, Builder, Level};
 use super::decode::{PLUGIN, Spanned, Text, TextMap, is_null};
 use super::entries::{self, field_spec};
-use super::error::{BuildError, Class, Omitted, Result};
+use super::error::{BuildError, ErrorClass, Omitted, Result};
 use super::fieldspec::FieldSpec;
 use super::names::Names;
 use super::nodes;
@@ -94,7 +94,7 @@ pub(super) fn validators(
             });
         if changed {
             let message = "a validator may not change objects, and this one does";
-            return Err(BuildError::at(Class::Plugin, message, config.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::Plugin, message, config.node.get_ref()));
         }
     }
     Ok(())
@@ -112,7 +112,7 @@ fn is_builtin(builder: &mut Builder<'_>, config: &Resource) -> bool {
 
 fn unknown(kind: &str, wanted: &str, config: &Resource) -> Box<BuildError> {
     let message = format!("{kind} is no built-in {wanted}");
-    BuildError::at(Class::Plugin, message, config.node.get_ref())
+    BuildError::at(ErrorClass::Plugin, message, config.node.get_ref())
 }
 
 fn specs(node: NodeRef<'_>) -> Result<Option<Vec<FieldSpec>>> {
@@ -193,7 +193,7 @@ fn transform(
 /// A transformer of prefixes, of suffixes, or of both.
 fn affix(kind: &str, node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {
     let Some(specs) = specs(node)? else {
-        return Err(BuildError::at(Class::Plugin, format!("a {kind} needs fieldSpecs"), node));
+        return Err(BuildError::at(ErrorClass::Plugin, format!("a {kind} needs fieldSpecs"), node));
     };
     if let (Some(prefix), true) = (text(node, "prefix")?, kind.starts_with("Prefix")) {
         transform::affix(Affix::Prefix, &prefix, &specs, resources)?;
@@ -217,7 +217,7 @@ fn namespace(node: NodeRef<'_>, resources: &mut [Resource]) -> Result<()> {
         other => {
             let message =
                 format!("setRoleBindingSubjects is defaultOnly, allServiceAccounts or none, not `{other}`");
-            return Err(BuildError::at(Class::Plugin, message, node));
+            return Err(BuildError::at(ErrorClass::Plugin, message, node));
         }
     };
     let Some(namespace) = namespace else { return Ok(()) };

@@ -7,7 +7,7 @@ use super::WarningKind;
 use super::builder::{Builder, Level, documents_of};
 use super::decode::{Decoder, Text};
 use super::entries::{self, FieldOptions, Replacement, Selector, Source, Target};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::id::ResId;
 use super::load::{self, Place};
 use super::names::Names;
@@ -35,7 +35,7 @@ pub(super) fn replacements(
 
 /// The replacements that the entries hold or name.
 fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Result<Vec<Replacement>> {
-    let decoder = Decoder::lenient(Class::Replacement);
+    let decoder = Decoder::lenient(ErrorClass::Replacement);
     let mut found = Vec::new();
     for entry in entries {
         let Some(path) = &entry.path else {
@@ -44,7 +44,7 @@ fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Res
         };
         if entry.source.is_some() || entry.targets.as_ref().is_some_and(|targets| !targets.is_empty()) {
             let message = "a replacement has either a path or a source with targets";
-            return Err(BuildError::at(Class::Replacement, message, entry.node.get_ref()));
+            return Err(BuildError::at(ErrorClass::Replacement, message, entry.node.get_ref()));
         }
         let file = builder.read(level, path)?;
         let documents = documents_of(&file, &Place::default())?;
@@ -56,7 +56,7 @@ fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Res
             Some(root) if root.is_map() => found.push(entries::replacement(decoder, root)?),
             _ => {
                 let message = format!("{} must hold a replacement or a list of them", path.value);
-                return Err(BuildError::at(Class::Replacement, message, path.node.get_ref()));
+                return Err(BuildError::at(ErrorClass::Replacement, message, path.node.get_ref()));
             }
         }
     }
@@ -70,7 +70,8 @@ fn apply(
     resources: &mut [Resource],
     names: &mut Names,
 ) -> Result<()> {
-    let error = |message: &str| Err(BuildError::at(Class::Replacement, message, replacement.node.get_ref()));
+    let error =
+        |message: &str| Err(BuildError::at(ErrorClass::Replacement, message, replacement.node.get_ref()));
     let Some(targets) = &replacement.targets else {
         return error("a replacement needs a source and targets");
     };
@@ -84,7 +85,7 @@ fn apply(
             None if builder.is_partial() => return Ok(()),
             None => {
                 let message = format!("the source selects nothing here: {}", described(&source.selector));
-                return Err(BuildError::at(Class::Replacement, message, source.selector.node.get_ref()));
+                return Err(BuildError::at(ErrorClass::Replacement, message, source.selector.node.get_ref()));
             }
         },
     };
@@ -101,7 +102,7 @@ fn apply(
 /// The value that a source names: of exactly one object; `None` where none is selected.
 fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> Result<Option<Node>> {
     let selector = &source.selector;
-    let error = |message: String| BuildError::at(Class::Replacement, message, selector.node.get_ref());
+    let error = |message: String| BuildError::at(ErrorClass::Replacement, message, selector.node.get_ref());
     let named = names.positions(resources, Some(&*selector.name).filter(|name| !name.is_empty()));
     let named = named.into_iter().map(|at| &resources[at]);
     let mut selected = named.filter(|resource| resource.ids().any(|id| is_selected(id, selector)));
@@ -162,8 +163,9 @@ fn refine(source: &Source, value: NodeRef<'_>) -> Result<Node> {
     if options.delimiter.is_empty() {
         return Ok(value.to_node());
     }
-    let error =
-        |message: String| Err(BuildError::at(Class::Replacement, message, source.selector.node.get_ref()));
+    let error = |message: String| {
+        Err(BuildError::at(ErrorClass::Replacement, message, source.selector.node.get_ref()))
+    };
     if value.is_map() || value.is_seq() {
         return error("the delimiter of a source needs a scalar".to_owned());
     }
@@ -194,7 +196,7 @@ fn apply_target(
 ) -> Result<bool> {
     let Some(select) = &target.select else {
         let message = "a replacement's target needs `select`";
-        return Err(BuildError::at(Class::Replacement, message, target.node.get_ref()));
+        return Err(BuildError::at(ErrorClass::Replacement, message, target.node.get_ref()));
     };
     let selected = Compiled::new(select)?;
     let rejected: Vec<(Compiled, bool)> = target
@@ -253,7 +255,7 @@ fn write(
     let mut over = None;
     let error = |reason: String| {
         let message = format!("{} of {id} can't be replaced: {reason}", field.value);
-        BuildError::at(Class::Replacement, message, field.node.get_ref())
+        BuildError::at(ErrorClass::Replacement, message, field.node.get_ref())
     };
     let count = path::for_each(&mut resource.node, &steps, create, &mut |leaf| {
         let copied = nodes::text(value.get_ref()).len() + nodes::text(leaf.get_ref()).len();

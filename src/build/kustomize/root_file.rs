@@ -7,11 +7,11 @@
 use super::builder::{Builder, start_of};
 use super::decode::{Decoder, Dropped, Text};
 use super::entries::{self, Image};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::file::{FILE_NAMES, Kustomization};
 use super::load;
 use super::options::Rewrite;
-use super::tree::{Found, TreeFile, find};
+use super::tree::{TreeEntry, TreeFile, find};
 use super::{Warning, WarningKind};
 use crate::files;
 use crate::lang::yaml::{FilePath, Location, Node};
@@ -24,7 +24,7 @@ impl Builder<'_> {
         let mut found: Vec<(&'static str, TreeFile)> = Vec::new();
         for name in FILE_NAMES {
             if let Some(path) = files::join(directory, name)
-                && let Found::File(file) = find(self.tree, self.links, &path)
+                && let TreeEntry::File(file) = find(self.tree, self.links, &path)
             {
                 found.push((name, file));
             }
@@ -33,7 +33,7 @@ impl Builder<'_> {
             [] => {
                 let place = if directory.is_empty() { "the root" } else { directory };
                 let message = format!("{place} has no kustomization.yaml");
-                Err(BuildError::new(Class::KustomizationFile, message, None))
+                Err(BuildError::new(ErrorClass::KustomizationFile, message, None))
             }
             [(name, file)] => {
                 self.record.read(file);
@@ -41,7 +41,7 @@ impl Builder<'_> {
             }
             [(_, first), (_, second), ..] => {
                 let message = "this directory has several kustomization files; kustomize takes one";
-                Err(BuildError::new(Class::KustomizationFile, message, Some(start_of(first)))
+                Err(BuildError::new(ErrorClass::KustomizationFile, message, Some(start_of(first)))
                     .related("another one", Some(start_of(second))))
             }
         }
@@ -64,7 +64,7 @@ impl Builder<'_> {
             None => self.root_file(directory)?,
             Some(entries) => self.generated_file(directory, entries),
         };
-        let decoder = Decoder::lenient(Class::KustomizationFile);
+        let decoder = Decoder::lenient(ErrorClass::KustomizationFile);
         let text = |node: &Option<Node>| match node {
             Some(node) => decoder.text(node.get_ref()).map(|text| text.filter(|text| !text.value.is_empty())),
             None => Ok(None),
@@ -138,12 +138,12 @@ fn decode_file(name: &'static str, file: &TreeFile, strict: bool) -> Result<Kust
     let location = start_of(file);
     let Some(stream) = file.snapshot.stream(&file.file) else {
         let message = "this kustomization file can't be read as text";
-        return Err(BuildError::new(Class::KustomizationFile, message, Some(location)));
+        return Err(BuildError::new(ErrorClass::KustomizationFile, message, Some(location)));
     };
     if let Some(error) = stream.errors.first().filter(|error| error.document == 0) {
         let place = Location { start: error.offset, end: error.offset, ..location };
         let message = format!("not valid YAML: {}", error.message);
-        return Err(BuildError::new(Class::KustomizationFile, message, Some(place)));
+        return Err(BuildError::new(ErrorClass::KustomizationFile, message, Some(place)));
     }
     let root = file.sources().iter().find(|source| !source.document().tokens.is_empty());
     let root = root.map(|source| source.root());

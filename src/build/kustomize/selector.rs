@@ -4,7 +4,7 @@
 //! (`Select`) and the label selectors of the Kubernetes API machinery.
 
 use super::entries::Selector;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::id::Gvk;
 use super::resource::Resource;
 use crate::lang::go::regexp::{GoRegexp, RegexpError};
@@ -193,7 +193,7 @@ impl Compiled {
             let node = selector.node.get_ref();
             let place = node.get(field).unwrap_or(node);
             let message = format!("the {field} of this selector can't be read: {reason}");
-            BuildError::at(Class::PatchTarget, message, place)
+            BuildError::at(ErrorClass::PatchTarget, message, place)
         };
         let part = |field: &str, text: &str| Part::new(text).map_err(|reason| fail(field, reason));
         let labels =

@@ -9,7 +9,7 @@ use super::builder::{
 };
 use super::config::Config;
 use super::decode::Text;
-use super::error::{BuildError, Class, Omitted, Result};
+use super::error::{BuildError, ErrorClass, Omitted, Result};
 use super::load::{self, Place};
 use super::names::Names;
 use super::nodes;
@@ -17,7 +17,7 @@ use super::options::{Options, Rewrite, RootFile};
 use super::order::{self, Order};
 use super::resource::{FileRole, Resource};
 use super::schema::Schemas;
-use super::tree::{Found, Links, find};
+use super::tree::{Links, TreeEntry, find};
 use super::{
     Build, OUTPUT_LIMIT, WarningKind, generate, nameref, patch, plugin, replacement, trace, transform, vars,
 };
@@ -122,14 +122,14 @@ pub(super) fn post_render(
 fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options, resources: Vec<Resource>) -> Result<Build> {
     let tree = builder.tree;
     let directory: Arc<str> = match files::join("", dir).map(|path| find(tree, options.links, &path)) {
-        Some(Found::Directory(directory)) => directory,
-        Some(Found::File(_)) => {
+        Some(TreeEntry::Directory(directory)) => directory,
+        Some(TreeEntry::File(_)) => {
             let message = format!("{dir} is a file; kustomize builds directories");
-            return Err(BuildError::new(Class::Path, message, None));
+            return Err(BuildError::new(ErrorClass::Path, message, None));
         }
         _ => {
             let message = format!("the directory {dir} doesn't exist");
-            return Err(BuildError::new(Class::Path, message, None));
+            return Err(BuildError::new(ErrorClass::Path, message, None));
         }
     };
     let file = match &options.root {
@@ -197,11 +197,11 @@ pub(super) fn check_resource(
         tracing: false,
     };
     match files::join(directory, path).map(|full| find(tree, Links::Absent, &full)) {
-        Some(Found::File(file)) => {
+        Some(TreeEntry::File(file)) => {
             read.insert(file.file.name());
             load::objects(documents_of(&file, &Place::default())?).map(drop)
         }
-        Some(Found::Directory(inner)) => {
+        Some(TreeEntry::Directory(inner)) => {
             let entry = Text { value: path.into(), node: Node::string(path, None) };
             let built = builder.base(&inner, Chain { directory, up: None, depth: 0 }, &entry, None);
             read.extend(builder.record.all_files().cloned());
@@ -311,7 +311,7 @@ impl Builder<'_> {
         let mut row = patch::Row::default();
         for patch in &file.patches {
             if let Err(error) = patch::apply(self, level, patch, resources, &mut row) {
-                if error.class != Class::PatchTarget {
+                if error.class != ErrorClass::PatchTarget {
                     return Err(error);
                 }
                 // It changes nothing of what is left; its target may have been left
@@ -453,7 +453,7 @@ impl Builder<'_> {
             Target::Directory(directory) => directory,
             Target::File(_) => {
                 let message = format!("a component is a directory; {} is a file", entry.value);
-                return Err(BuildError::new(Class::Path, message, place));
+                return Err(BuildError::new(ErrorClass::Path, message, place));
             }
             Target::Remote => {
                 self.omit(Omitted::Remote, &entry.value, &entry.node);
@@ -469,7 +469,7 @@ impl Builder<'_> {
         let Level { file, origin, .. } = inner;
         if !file.component {
             let message = format!("{} is a Kustomization; `components` takes Components", entry.value);
-            return Err(BuildError::new(Class::KustomizationFile, message, place)
+            return Err(BuildError::new(ErrorClass::KustomizationFile, message, place)
                 .related("its file", Some(file.location)));
         }
         let mut via = Vec::new();
@@ -533,8 +533,7 @@ impl Builder<'_> {
             }
         };
         // A circle is one of the whole chain, not of the base.
-        let circular =
-            matches!(&base, Err(refused) if matches!(refused.error.class, Class::Path | Class::Limit));
+        let circular = matches!(&base, Err(refused) if matches!(refused.error.class, ErrorClass::Path | ErrorClass::Limit));
         if circular || own || self.schemas.is_custom() {
             return base;
         }
@@ -555,7 +554,7 @@ impl Builder<'_> {
         let file = &level.file;
         if file.component {
             let message = "a Component can't be a resource; list it under `components`";
-            return Err(BuildError::new(Class::KustomizationFile, message, Some(file.location.clone())));
+            return Err(BuildError::new(ErrorClass::KustomizationFile, message, Some(file.location.clone())));
         }
         self.accumulate(&level, chain, Accumulator::default())
     }
@@ -569,11 +568,11 @@ impl Builder<'_> {
         let place = entry.node.get_ref().location();
         if chain.depth >= DEPTH_LIMIT {
             let message = format!("bases lie more than {DEPTH_LIMIT} levels deep");
-            return Err(BuildError::new(Class::Limit, message, place));
+            return Err(BuildError::new(ErrorClass::Limit, message, place));
         }
         if self.visits > VISIT_LIMIT {
             let message = format!("this build goes through more than {VISIT_LIMIT} directories");
-            return Err(BuildError::new(Class::Limit, message, place));
+            return Err(BuildError::new(ErrorClass::Limit, message, place));
         }
         Ok(chain.depth + 1)
     }
@@ -594,5 +593,5 @@ fn circle(candidate: &str, visited: &str, entry: &Text) -> Box<BuildError> {
     } else {
         format!("a circle: {} contains {}, which is being built", name(candidate), name(visited))
     };
-    BuildError::at(Class::Path, message, entry.node.get_ref())
+    BuildError::at(ErrorClass::Path, message, entry.node.get_ref())
 }

@@ -33,7 +33,7 @@ impl TreeFile {
 
 /// What is at a path of a tree.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum TreeEntry {
     /// A regular file.
     File(TreeFile),
     /// A directory, by its path with links resolved.
@@ -50,21 +50,21 @@ pub(super) enum Found {
 const LINK_LIMIT: u32 = 40;
 
 /// What is at a clean path of a tree.
-pub(super) fn find(tree: &FileTree, links: Links, path: &str) -> Found {
+pub(super) fn find(tree: &FileTree, links: Links, path: &str) -> TreeEntry {
     let mut path = path.to_owned();
     let mut linked = false;
     for _ in 0..LINK_LIMIT {
         let behind = match tree.file(&path).map(|file| (file, &file.kind)) {
             Some((_, FileKind::Symlink(target))) => files::resolve_link(&path, target),
             Some((file, FileKind::Regular)) => {
-                return Found::File(TreeFile {
+                return TreeEntry::File(TreeFile {
                     snapshot: tree.snapshot().clone(),
                     file: file.clone(),
                     path: path.into(),
                 });
             }
-            Some(_) => return Found::Missing,
-            None if path.is_empty() || tree.is_directory(&path) => return Found::Directory(path.into()),
+            Some(_) => return TreeEntry::Missing,
+            None if path.is_empty() || tree.is_directory(&path) => return TreeEntry::Directory(path.into()),
             None => match linked_ancestor(tree, &path) {
                 Some(behind) => behind,
                 None => break,
@@ -72,12 +72,12 @@ pub(super) fn find(tree: &FileTree, links: Links, path: &str) -> Found {
         };
         linked = true;
         match behind {
-            _ if links == Links::Absent => return Found::Link,
+            _ if links == Links::Absent => return TreeEntry::Link,
             Some(behind) => path = behind,
-            None => return Found::Outside,
+            None => return TreeEntry::Outside,
         }
     }
-    if linked { Found::Link } else { Found::Missing }
+    if linked { TreeEntry::Link } else { TreeEntry::Missing }
 }
 
 /// The path behind the first directory on a path that is a link; `None` inside

@@ -6,7 +6,7 @@
 use super::builder::{Builder, Level, documents_of};
 use super::decode::{PLUGIN, Spanned, Text, is_null};
 use super::entries;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::load::Place;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
@@ -22,7 +22,7 @@ pub(super) fn run(
     node: NodeRef<'_>,
     resources: &mut [Resource],
 ) -> Result<()> {
-    let error = |message: &str| BuildError::at(Class::Plugin, message, node);
+    let error = |message: &str| BuildError::at(ErrorClass::Plugin, message, node);
     let text = |key: &str| match node.get(key) {
         Some(value) => PLUGIN.text(value),
         None => Ok(None),
@@ -53,7 +53,7 @@ pub(super) fn run(
 }
 
 fn add(target: NodeRef<'_>, value: &Text, resources: &mut [Resource]) -> Result<()> {
-    let error = |message: String| BuildError::at(Class::Plugin, message, target);
+    let error = |message: String| BuildError::at(ErrorClass::Plugin, message, target);
     let field = target.get("fieldPath").map_or(Ok(None), |field| PLUGIN.text(field))?;
     let Some(field) = field.filter(|field| !field.value.is_empty()) else {
         return Err(error("a target of a ValueAddTransformer needs a fieldPath".to_owned()));

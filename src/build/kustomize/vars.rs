@@ -6,7 +6,7 @@
 use super::OUTPUT_LIMIT;
 use super::config::Config;
 use super::entries::Var;
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{self, Leaf};
 use super::id::ResId;
 use super::names::Names;
@@ -41,7 +41,7 @@ pub(super) fn register(known: &mut Vec<Var>, new: &[Var], resources: &mut [Resou
             [at] => resources[at].vars.push(var.name.clone()),
             [first, second, ..] => {
                 let message = format!("several objects match the var {}", var.name);
-                return Err(BuildError::at(Class::Vars, message, var.node.get_ref())
+                return Err(BuildError::at(ErrorClass::Vars, message, var.node.get_ref())
                     .related("one of them", resources[first].location())
                     .related("another one", resources[second].location()));
             }
@@ -62,7 +62,7 @@ fn add(known: &mut Vec<Var>, var: &Var, taken: &mut FxHashSet<Arc<str>>) -> Resu
         && let Some(other) = known.iter().find(|known| known.name == var.name)
     {
         let message = format!("the var {} is defined twice", var.name);
-        return Err(BuildError::at(Class::Vars, message, var.node.get_ref())
+        return Err(BuildError::at(ErrorClass::Vars, message, var.node.get_ref())
             .related("the other one", other.node.get_ref().location()));
     }
     known.push(var.clone());
@@ -70,7 +70,7 @@ fn add(known: &mut Vec<Var>, var: &Var, taken: &mut FxHashSet<Arc<str>>) -> Resu
 }
 
 /// The value of a var.
-struct Found {
+struct VarValue {
     value: Value,
     text: String,
     location: Option<Location>,
@@ -78,7 +78,7 @@ struct Found {
 
 /// Replace all vars, if there are any.
 pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource]) -> Result<()> {
-    let mut values: BTreeMap<Arc<str>, Found> = BTreeMap::new();
+    let mut values: BTreeMap<Arc<str>, VarValue> = BTreeMap::new();
     let mut objects: FxHashMap<Arc<str>, usize> = FxHashMap::default();
     for (at, resource) in resources.iter().enumerate() {
         for name in &resource.vars {
@@ -109,8 +109,8 @@ pub(super) fn resolve(vars: &[Var], config: &Config, resources: &mut [Resource])
     Ok(())
 }
 
-fn value_of(var: &Var, object: Option<&Resource>) -> Result<Found> {
-    let error = |message: String| BuildError::at(Class::Vars, message, var.node.get_ref());
+fn value_of(var: &Var, object: Option<&Resource>) -> Result<VarValue> {
+    let error = |message: String| BuildError::at(ErrorClass::Vars, message, var.node.get_ref());
     let Some(object) = object else {
         let message = format!("the var {} reads an object that is not in this build", var.name);
         return Err(error(message));
@@ -143,7 +143,7 @@ fn value_of(var: &Var, object: Option<&Resource>) -> Result<Found> {
         Value::Float(value) => crate::lang::yaml::resolve::format_float_yaml(*value),
         _ => text,
     };
-    Ok(Found { value, text, location })
+    Ok(VarValue { value, text, location })
 }
 
 /// `ports[0]` as two steps.
@@ -168,7 +168,7 @@ fn mentions(node: NodeRef<'_>) -> bool {
     }
 }
 
-fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usize) -> Result<()> {
+fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, VarValue>, budget: &mut usize) -> Result<()> {
     match nodes::kind(Some(node.get_ref())) {
         Kind::Null => {}
         Kind::Scalar => expand_scalar(node, values, budget)?,
@@ -176,7 +176,7 @@ fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usiz
             for entry in node.make_map().into_iter().flatten() {
                 if !is_text(entry.key.get_ref()) {
                     let message = "a key of this map is no string, so no var can be replaced in it";
-                    return Err(BuildError::at(Class::Vars, message, entry.key.get_ref()));
+                    return Err(BuildError::at(ErrorClass::Vars, message, entry.key.get_ref()));
                 }
                 expand_scalar(&mut entry.value, values, budget)?;
             }
@@ -185,7 +185,7 @@ fn expand(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usiz
             for item in node.make_seq().into_iter().flatten() {
                 if !is_text(item.get_ref()) {
                     let message = "only strings may stand in a list where vars are replaced";
-                    return Err(BuildError::at(Class::Vars, message, item.get_ref()));
+                    return Err(BuildError::at(ErrorClass::Vars, message, item.get_ref()));
                 }
                 expand_scalar(item, values, budget)?;
             }
@@ -199,7 +199,7 @@ fn is_text(node: NodeRef<'_>) -> bool {
     nodes::is_string(node) || matches!(node, NodeRef::Built(built) if matches!(built.value, Value::Plain(_)))
 }
 
-fn expand_scalar(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &mut usize) -> Result<()> {
+fn expand_scalar(node: &mut Node, values: &BTreeMap<Arc<str>, VarValue>, budget: &mut usize) -> Result<()> {
     let old = node.get_ref();
     if nodes::kind(Some(old)) != Kind::Scalar || !is_text(old) {
         return Ok(());
@@ -229,7 +229,7 @@ fn expand_scalar(node: &mut Node, values: &BTreeMap<Arc<str>, Found>, budget: &m
     });
     if over {
         let message = format!("the vars in this build come to more than {} MiB", OUTPUT_LIMIT >> 20);
-        return Err(BuildError::at(Class::Limit, message, old));
+        return Err(BuildError::at(ErrorClass::Limit, message, old));
     }
     if expanded != text {
         *node = Node::scalar(Value::Str(expanded.into()), location);

@@ -56,7 +56,7 @@ fn made(id: &ObjectId, set: NodeRef<'_>, providers: &[(&ObjectId, NodeRef<'_>)])
     let spec = set.at("/spec").ok_or(Refused)?;
     let steps = list(spec, "steps")?;
     if steps.is_empty() {
-        let mut found = Found::default();
+        let mut found = StepObjects::default();
         build(spec, &sets, &mut templates, &mut found)?;
         return Ok(Made { objects: found.objects, is_complete });
     }
@@ -64,9 +64,9 @@ fn made(id: &ObjectId, set: NodeRef<'_>, providers: &[(&ObjectId, NodeRef<'_>)])
         return Err(Refused);
     }
     let mut objects = Vec::new();
-    let mut before: FxHashSet<Key> = FxHashSet::default();
+    let mut before: FxHashSet<ObjectKey> = FxHashSet::default();
     for step in steps {
-        let mut found = Found::default();
+        let mut found = StepObjects::default();
         build(step, &sets, &mut templates, &mut found)?;
         // What two steps define fails.
         if found.keys.iter().any(|key| before.contains(key)) {
@@ -79,16 +79,16 @@ fn made(id: &ObjectId, set: NodeRef<'_>, providers: &[(&ObjectId, NodeRef<'_>)])
 }
 
 /// Group, kind, namespace and name.
-type Key = (String, Arc<str>, Option<Arc<str>>, Arc<str>);
+type ObjectKey = (String, Arc<str>, Option<Arc<str>>, Arc<str>);
 
 /// The objects of one step.
 #[derive(Default)]
-struct Found {
+struct StepObjects {
     objects: Vec<Node>,
-    keys: FxHashSet<Key>,
+    keys: FxHashSet<ObjectKey>,
 }
 
-impl Found {
+impl StepObjects {
     /// Adds an object, unless it is left out or one of its identity is there.
     /// `once`: whether that is looked at.
     fn add(&mut self, object: Node, once: bool) -> Result<()> {
@@ -120,7 +120,7 @@ fn build(
     step: NodeRef<'_>,
     sets: &[inputs::Set],
     templates: &mut Templates,
-    found: &mut Found,
+    found: &mut StepObjects,
 ) -> Result<()> {
     let once = !sets.is_empty();
     let none = [templates.no_inputs()];

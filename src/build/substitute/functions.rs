@@ -8,7 +8,7 @@ use super::{MAX_EXPANSION, Operator};
 
 /// Why a function has no result.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum FunctionFailure {
     /// A negative length: upstream slices out of bounds.
     NegativeLength,
     /// Larger than [`MAX_EXPANSION`].
@@ -21,7 +21,11 @@ const MAX_TRIMMED: usize = 4096;
 
 /// Applies `operator` to a value. `None` where working it out would take too
 /// long.
-pub(super) fn apply(operator: Operator, value: &str, operands: &[&[u8]]) -> Result<Option<Vec<u8>>, Failure> {
+pub(super) fn apply(
+    operator: Operator,
+    value: &str,
+    operands: &[&[u8]],
+) -> Result<Option<Vec<u8>>, FunctionFailure> {
     let bytes = value.as_bytes();
     let result = match operator {
         Operator::Value | Operator::Nothing | Operator::Default => bytes.to_vec(),
@@ -90,7 +94,7 @@ fn first(value: &str, map: fn(char) -> char) -> Vec<u8> {
 }
 
 /// `toSubstr`: an operand that is no number gives the whole value.
-fn substring(value: &[u8], operands: &[&[u8]]) -> Result<Vec<u8>, Failure> {
+fn substring(value: &[u8], operands: &[&[u8]]) -> Result<Vec<u8>, FunctionFailure> {
     let Some(offset) = operands.first().and_then(|text| integer(text)) else {
         return Ok(value.to_vec());
     };
@@ -101,7 +105,7 @@ fn substring(value: &[u8], operands: &[&[u8]]) -> Result<Vec<u8>, Failure> {
         Some(text) => match integer(text) {
             None => return Ok(value.to_vec()),
             Some(length) if length < 0 && offset.saturating_add(length) < size => {
-                return Err(Failure::NegativeLength);
+                return Err(FunctionFailure::NegativeLength);
             }
             Some(length) => offset.saturating_add(length).min(size),
         },
@@ -119,7 +123,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 
 /// `strings.Replace` with at most `limit` replacements. An empty pattern
 /// matches before every character and at the end.
-fn replace(value: &[u8], operands: &[&[u8]], limit: usize) -> Result<Vec<u8>, Failure> {
+fn replace(value: &[u8], operands: &[&[u8]], limit: usize) -> Result<Vec<u8>, FunctionFailure> {
     let pattern = operands.first().copied().unwrap_or_default();
     let with = operands.get(1).copied().unwrap_or_default();
     let mut out = Vec::with_capacity(value.len());
@@ -138,7 +142,7 @@ fn replace(value: &[u8], operands: &[&[u8]], limit: usize) -> Result<Vec<u8>, Fa
         out.extend_from_slice(&rest[..before]);
         out.extend_from_slice(with);
         if out.len() > MAX_EXPANSION {
-            return Err(Failure::TooLarge);
+            return Err(FunctionFailure::TooLarge);
         }
         rest = &rest[before + pattern.len()..];
         replaced += 1;

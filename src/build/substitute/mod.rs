@@ -203,10 +203,10 @@ impl Evaluation<'_, '_> {
         match functions::apply(call.operator, &value, &known) {
             Ok(Some(bytes)) => push_known(out, &bytes),
             Ok(None) => push_hole(out, &call.name),
-            Err(functions::Failure::NegativeLength) => {
+            Err(functions::FunctionFailure::NegativeLength) => {
                 Err(ExpandError::NegativeLength { at: call.range.start })
             }
-            Err(functions::Failure::TooLarge) => Err(ExpandError::TooLarge),
+            Err(functions::FunctionFailure::TooLarge) => Err(ExpandError::TooLarge),
         }
     }
 }

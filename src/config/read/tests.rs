@@ -13,7 +13,8 @@ fn mistakes(text: &str) -> Vec<String> {
 
 #[test]
 fn a_source_is_here_or_elsewhere() {
-    let source = |fields: &str| format!("version: 1\nsources:\n  - {{kind: GitRepository, name: apps, {fields}}}\n");
+    let source =
+        |fields: &str| format!("version: 1\nsources:\n  - {{kind: GitRepository, name: apps, {fields}}}\n");
     assert_eq!(mistakes(&source("dir: ../apps")), [""; 0]);
     assert_eq!(
         mistakes(&source("path: apps, dir: ../apps")),

@@ -4,4 +4,4 @@
 
 mod parse;
 
-pub(crate) use parse::{Expression, Fault, parse};
+pub(crate) use parse::{CelFault, Expression, parse};

@@ -3,17 +3,17 @@
 
 /// Why a text has no tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Fault {
+pub(crate) enum CelFault {
     /// It is no expression, and so compiles nowhere.
     Syntax(String),
     /// It is more than is understood here.
     Beyond,
 }
 
-type Result<T> = std::result::Result<T, Fault>;
+type Result<T> = std::result::Result<T, CelFault>;
 
 fn syntax<T>(what: impl std::fmt::Display) -> Result<T> {
-    Err(Fault::Syntax(format!("syntax error: {what}")))
+    Err(CelFault::Syntax(format!("syntax error: {what}")))
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -105,16 +105,16 @@ fn tokens(text: &str) -> Result<Vec<Token>> {
             rest = &rest[end..];
             // Both raw and of bytes.
             if end == 2 && rest.starts_with(['"', '\'']) {
-                return Err(Fault::Beyond);
+                return Err(CelFault::Beyond);
             }
         } else if first.is_ascii_digit() {
-            let (token, after) = number(rest).ok_or(Fault::Beyond)?;
+            let (token, after) = number(rest).ok_or(CelFault::Beyond)?;
             found.push(token);
             rest = after;
         } else {
             // A name that is none otherwise.
             if first == '`' {
-                return Err(Fault::Beyond);
+                return Err(CelFault::Beyond);
             }
             let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) else {
                 return syntax(format_args!("unexpected '{first}'"));
@@ -141,11 +141,11 @@ fn string(text: &str) -> Result<Option<(String, &str)>> {
     let (raw, body) = match text.as_bytes() {
         [b'r' | b'R', b'"' | b'\'', ..] => (true, &text[1..]),
         [b'"' | b'\'', ..] => (false, text),
-        [b'b' | b'B', b'"' | b'\'', ..] => return Err(Fault::Beyond),
+        [b'b' | b'B', b'"' | b'\'', ..] => return Err(CelFault::Beyond),
         _ => return Ok(None),
     };
     let quotes = ["\"\"\"", "'''", "\"", "'"];
-    let quote = quotes.into_iter().find(|quote| body.starts_with(quote)).ok_or(Fault::Beyond)?;
+    let quote = quotes.into_iter().find(|quote| body.starts_with(quote)).ok_or(CelFault::Beyond)?;
     let mut rest = &body[quote.len()..];
     let mut out = String::new();
     loop {
@@ -168,7 +168,7 @@ fn string(text: &str) -> Result<Option<(String, &str)>> {
             'r' => '\r',
             '\\' | '"' | '\'' | '`' | '?' => escaped,
             // Numbers of characters are not used by what is known.
-            _ => return Err(Fault::Beyond),
+            _ => return Err(CelFault::Beyond),
         });
     }
 }
@@ -185,7 +185,7 @@ impl Parser {
     /// Note a node above what was parsed last, and above something as high as `other`.
     fn above(&mut self, other: usize) -> Result<()> {
         self.height = 1 + self.height.max(other);
-        if self.height <= DEPTH { Ok(()) } else { Err(Fault::Beyond) }
+        if self.height <= DEPTH { Ok(()) } else { Err(CelFault::Beyond) }
     }
 
     fn takes(&mut self, sign: &str) -> bool {
@@ -201,7 +201,7 @@ impl Parser {
     fn choice(&mut self) -> Result<Expression> {
         self.depth += 1;
         if self.depth > NESTING {
-            return Err(Fault::Beyond);
+            return Err(CelFault::Beyond);
         }
         let condition = self.binary(0)?;
         let expression = if self.takes("?") {
@@ -246,7 +246,7 @@ impl Parser {
     fn unary(&mut self) -> Result<Expression> {
         self.depth += 1;
         if self.depth > NESTING {
-            return Err(Fault::Beyond);
+            return Err(CelFault::Beyond);
         }
         let expression = match () {
             () if self.takes("!") => Expression::Not(Box::new(self.unary()?)),
@@ -389,7 +389,7 @@ impl Parser {
                 Expression::Other(parts)
             }
             // A name or number that begins so, an item that may be absent.
-            Token::Sign("." | "?") => return Err(Fault::Beyond),
+            Token::Sign("." | "?") => return Err(CelFault::Beyond),
             Token::Sign(sign) => return syntax(format_args!("unexpected '{sign}'")),
             Token::Word(word) => match word.as_str() {
                 "true" => Expression::Bool(true),

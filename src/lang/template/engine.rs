@@ -44,7 +44,7 @@ pub struct Run {
 
 /// Why a template did not run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct TemplateFailure {
     /// Go's `Error()` of the error and of all that it wraps, outermost first.
     pub chain: Vec<String>,
     /// Whether the template failed, not a call around it.
@@ -266,7 +266,7 @@ impl Engine {
     }
 
     /// Runs a template.
-    pub fn run(&mut self, name: &str, data: &Val) -> Result<Output, Failure> {
+    pub fn run(&mut self, name: &str, data: &Val) -> Result<Output, TemplateFailure> {
         let templates = self.templates.clone();
         self.execution.set = templates.clone();
         let Some(template) = templates.get(name) else {
@@ -312,8 +312,8 @@ impl Engine {
 }
 
 #[allow(clippy::boxed_local, reason = "faults are boxed on their way")]
-fn failure(fault: Box<Fault>) -> Failure {
-    Failure {
+fn failure(fault: Box<Fault>) -> TemplateFailure {
+    TemplateFailure {
         chain: fault.chain.iter().map(ToString::to_string).collect(),
         is_execution: fault.is_exec,
         bound: fault.bound,

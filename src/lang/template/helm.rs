@@ -1,6 +1,6 @@
 //! What Helm makes of templates around Go's: their order, and its words for errors.
 
-use super::engine::Failure;
+use super::engine::TemplateFailure;
 use super::parse::ParseError;
 use std::cmp::Ordering;
 
@@ -22,7 +22,7 @@ pub fn parse_error(file: &str, error: &ParseError) -> String {
 }
 
 /// Helm's words for a template that failed.
-pub fn execution_error(file: &str, failure: &Failure) -> String {
+pub fn execution_error(file: &str, failure: &TemplateFailure) -> String {
     let message = failure.chain.first().map(String::as_str).unwrap_or_default();
     if !failure.is_execution {
         return message.to_owned();
@@ -49,7 +49,7 @@ pub fn execution_error(file: &str, failure: &Failure) -> String {
 }
 
 /// Helm 3's words for a template that failed: all in one line.
-pub fn execution_error_in_a_line(file: &str, failure: &Failure) -> String {
+pub fn execution_error_in_a_line(file: &str, failure: &TemplateFailure) -> String {
     let message = failure.chain.first().map(String::as_str).unwrap_or_default();
     if !failure.is_execution {
         return message.to_owned();

@@ -6,7 +6,7 @@ use super::functions::{base_name, yaml_of};
 use super::rope::Text;
 use super::time::Time;
 use super::trace::SetId;
-use super::value::{Elem, Entry, IntType, Kind, List, Map, MapType, Val};
+use super::value::{Elem, IntType, Kind, List, Map, MapEntry, MapType, Val};
 use super::version::Version;
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -256,7 +256,7 @@ fn by_base_name(call: &mut Call<'_>, change: fn(&mut Call<'_>, Text) -> Text) ->
         };
         let text = change(call, text);
         let name = String::from_utf8_lossy(&name).into_owned();
-        let entry = Entry { key: entry.key, val: Val::text(text) };
+        let entry = MapEntry { key: entry.key, val: Val::text(text) };
         map.entries.0.borrow_mut().insert(base_name(&name).as_bytes().into(), entry);
     }
     yaml_of(call, &Val::map(map))

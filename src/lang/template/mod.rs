@@ -42,7 +42,7 @@ pub use ast::Span;
 pub use bound::Bound;
 pub use documents::Documents;
 pub(crate) use engine::with_stack_for;
-pub use engine::{Data, Engine, Failure, Output, Part, Run, with_stack};
+pub use engine::{Data, Engine, Output, Part, Run, TemplateFailure, with_stack};
 pub use exec::MissingKey;
 pub use functions::{FuncMap, page};
 pub(crate) use functions::{adler32, json_error};

@@ -253,10 +253,10 @@ pub(super) struct Map {
 }
 
 /// Sorted by the bytes of the keys, as Go ranges and prints.
-pub(super) type Entries = BTreeMap<Rc<[u8]>, Entry>;
+pub(super) type Entries = BTreeMap<Rc<[u8]>, MapEntry>;
 
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct MapEntry {
     /// Where the key comes from.
     pub(super) key: SetId,
     pub(super) val: Val,
@@ -276,7 +276,7 @@ impl Map {
     }
 
     pub(super) fn insert(&self, key: impl Into<Rc<[u8]>>, from: SetId, val: Val) {
-        self.entries.0.borrow_mut().insert(key.into(), Entry { key: from, val: val.stored() });
+        self.entries.0.borrow_mut().insert(key.into(), MapEntry { key: from, val: val.stored() });
     }
 
     pub(super) fn len(&self) -> usize {
@@ -284,7 +284,7 @@ impl Map {
     }
 
     /// The entries as they are now.
-    pub(super) fn snapshot(&self) -> Vec<(Rc<[u8]>, Entry)> {
+    pub(super) fn snapshot(&self) -> Vec<(Rc<[u8]>, MapEntry)> {
         self.entries.0.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
     }
 

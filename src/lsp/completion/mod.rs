@@ -26,7 +26,7 @@ use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
 use crate::world::named::named_by;
-use crate::world::schemas::Found;
+use crate::world::schemas::KindSchema;
 use crate::world::{ApplyTarget, Cluster, Effective};
 use gap::{Gap, Line};
 use lsp_types::{
@@ -367,14 +367,15 @@ fn paths_of_kustomization(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer
 fn metadata_keys(gap: &Gap, id: Option<&ObjectId>) -> Vec<Offer> {
     let (Some(id), Some(labels)) = (id, map_of_metadata(&gap.pointer)) else { return Vec::new() };
     let all = FLUX.keys.iter().chain(CLUSTER_API.keys);
-    let fits = |key: &&keys::Key| {
+    let fits = |key: &&keys::MetadataKey| {
         let field = match key.field {
-            keys::Field::Label => labels,
-            keys::Field::Annotation => !labels,
-            keys::Field::Either => true,
+            keys::KeyField::Label => labels,
+            keys::KeyField::Annotation => !labels,
+            keys::KeyField::Either => true,
         };
         // A request is for a command, not for Git.
-        let by_hand = matches!(key.class, keys::Class::Setting | keys::Class::Gate | keys::Class::Note);
+        let by_hand =
+            matches!(key.class, keys::KeyOwner::Setting | keys::KeyOwner::Gate | keys::KeyOwner::Note);
         field && by_hand && key.on.has(id.group(), &id.kind)
     };
     all.filter(fits)
@@ -427,7 +428,7 @@ fn with_schema<T>(
         Some(schemas.of_member(state.world(), *cluster as usize, target, id))
     });
     match first.unwrap_or_else(|| schemas.of_orphan(state.world(), id)) {
-        Found::Judge(judge) => judge.schemas.first().map(|schema| read(schema)),
+        KindSchema::Judge(judge) => judge.schemas.first().map(|schema| read(schema)),
         _ => None,
     }
 }

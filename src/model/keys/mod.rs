@@ -21,13 +21,13 @@ pub(crate) type Minor = (u16, u16);
 
 /// One key, or all keys with one beginning.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct MetadataKey {
     /// The whole key, or what every such key begins with.
     pub name: &'static str,
     /// Whether `name` is the whole key.
     pub shape: Shape,
     /// Where the reader looks for it.
-    pub field: Field,
+    pub field: KeyField,
     /// On which kinds it takes effect (their own metadata, not a pod template's).
     pub on: On,
     /// Which values mean something.
@@ -35,7 +35,7 @@ pub struct Key {
     /// What happens with any other value.
     pub unread: Unread,
     /// Who puts it there, and for how long.
-    pub class: Class,
+    pub class: KeyOwner,
     /// Who reads it.
     pub reader: &'static str,
     /// What it does, as the predicate of a sentence: "keeps the object …".
@@ -59,7 +59,7 @@ pub enum Shape {
 
 /// Where a key is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum KeyField {
     /// In `metadata.labels` only.
     Label,
     /// In `metadata.annotations` only.
@@ -234,7 +234,7 @@ pub enum Unread {
 
 /// Who puts a key on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum KeyOwner {
     /// A person, for as long as it should hold: Git is the place for it.
     Setting,
     /// A person or a command, once; it asks for one action.
@@ -276,11 +276,11 @@ pub(crate) enum Openness {
 #[derive(Clone, Debug)]
 pub enum Standing {
     /// It is one of the registry's.
-    Known(&'static Key),
+    Known(&'static MetadataKey),
     /// The part before the slash is wrong; the keys that may be meant, best first.
     WrongPrefix(Vec<String>),
     /// The part before the slash is right; the rest is nearly this key's.
-    NearMiss(&'static Key),
+    NearMiss(&'static MetadataKey),
     /// In a closed domain, and near nothing.
     Unknown,
     /// In a domain open to users.
@@ -292,7 +292,7 @@ pub enum Standing {
 /// The keys and domains of one family of controllers.
 pub(crate) struct Registry {
     /// All keys.
-    pub keys: &'static [Key],
+    pub keys: &'static [MetadataKey],
     /// All domains that keys of the family can have.
     pub domains: &'static [Domain],
     /// Pieces of text of which every domain name of the family holds one: without
@@ -300,8 +300,8 @@ pub(crate) struct Registry {
     marks: &'static [&'static str],
     /// The label which no other family's domain names end in (before the last).
     root: Option<&'static str>,
-    exact: FxHashMap<&'static str, &'static Key>,
-    prefixes: Vec<&'static Key>,
+    exact: FxHashMap<&'static str, &'static MetadataKey>,
+    prefixes: Vec<&'static MetadataKey>,
 }
 
 /// A qualified name is no longer: a prefix of 253, a slash, a name of 63.
@@ -316,7 +316,7 @@ impl Registry {
     /// name of the family holds one. `root`: the label of the domain names that
     /// the family alone has, if it has all of them.
     pub(crate) fn new(
-        keys: &'static [Key],
+        keys: &'static [MetadataKey],
         domains: &'static [Domain],
         marks: &'static [&'static str],
         root: Option<&'static str>,
@@ -328,7 +328,7 @@ impl Registry {
     }
 
     /// The row of a key: its own, else that of the longest beginning.
-    pub(crate) fn lookup(&self, key: &str) -> Option<&'static Key> {
+    pub(crate) fn lookup(&self, key: &str) -> Option<&'static MetadataKey> {
         self.exact
             .get(key)
             .copied()
@@ -393,7 +393,7 @@ impl Registry {
         let mut found: Vec<_> = self
             .keys
             .iter()
-            .filter(|k| k.shape == Shape::Exact && matches!(k.class, Class::Setting | Class::Request))
+            .filter(|k| k.shape == Shape::Exact && matches!(k.class, KeyOwner::Setting | KeyOwner::Request))
             .filter(|k| k.local_name() == name && k.domain() != prefix)
             .collect();
         found.sort_by_key(|k| edit_distance(prefix, k.domain(), usize::MAX));
@@ -430,7 +430,7 @@ impl Registry {
         found.into_iter().map(|(_, key)| key).collect()
     }
 
-    fn near_name(&self, domain: &str, name: &str) -> Option<&'static Key> {
+    fn near_name(&self, domain: &str, name: &str) -> Option<&'static MetadataKey> {
         let candidates = self
             .keys
             .iter()
@@ -440,7 +440,7 @@ impl Registry {
     }
 }
 
-impl Key {
+impl MetadataKey {
     /// The part before the slash.
     pub fn domain(&self) -> &'static str {
         self.name.split_once('/').map_or(self.name, |(domain, _)| domain)

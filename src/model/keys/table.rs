@@ -1,7 +1,7 @@
 //! Flux's keys and domains. Matching where nothing else is said: fluxcd/pkg
 //! `ssa/utils` `AnyInMetadata` (label or annotation, case ignored, empty ignored).
 
-use super::{Class, Domain, Field, Grammar, Key, Kinds, On, Openness, Shape, Unread};
+use super::{Domain, Grammar, KeyField, KeyOwner, Kinds, MetadataKey, On, Openness, Shape, Unread};
 
 const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
 const HELM: &str = "helm.toolkit.fluxcd.io";
@@ -42,14 +42,14 @@ const DISABLED: Grammar = Grammar::Word { does: &["disabled"], idle: &["enabled"
 const ENABLED: Grammar = Grammar::Word { does: &["enabled"], idle: &["disabled", "false"], exact: false };
 
 /// A released annotation that a person sets on any object.
-const SETTING: Key = Key {
+const SETTING: MetadataKey = MetadataKey {
     name: "",
     shape: Shape::Exact,
-    field: Field::Annotation,
+    field: KeyField::Annotation,
     on: On::Any,
     value: Grammar::Free,
     unread: Unread::Ignored,
-    class: Class::Setting,
+    class: KeyOwner::Setting,
     reader: "",
     effect: "",
     since: None,
@@ -58,34 +58,35 @@ const SETTING: Key = Key {
 };
 
 /// What kustomize-controller reads on the objects that it applies.
-const APPLIED: Key = Key { field: Field::Either, reader: "kustomize-controller", ..SETTING };
+const APPLIED: MetadataKey =
+    MetadataKey { field: KeyField::Either, reader: "kustomize-controller", ..SETTING };
 
 /// What the Flux Operator reads on its own kinds and on what a ResourceSet makes.
-const OPERATOR_KEY: Key = Key { reader: "flux-operator", ..SETTING };
+const OPERATOR_KEY: MetadataKey = MetadataKey { reader: "flux-operator", ..SETTING };
 
-const REQUEST: Key = Key { class: Class::Request, ..SETTING };
+const REQUEST: MetadataKey = MetadataKey { class: KeyOwner::Request, ..SETTING };
 
-const OWNER: Key = Key {
-    field: Field::Label,
-    class: Class::Owner,
+const OWNER: MetadataKey = MetadataKey {
+    field: KeyField::Label,
+    class: KeyOwner::Owner,
     effect: "names the object that applied this one; its controller writes it",
     ..SETTING
 };
 
-const PROPOSED: Key =
-    Key { released: false, reader: "no released controller", on: On::Only(RECONCILED), ..SETTING };
+const PROPOSED: MetadataKey =
+    MetadataKey { released: false, reader: "no released controller", on: On::Only(RECONCILED), ..SETTING };
 
 /// Every key of Flux and the Flux Operator.
-pub(crate) static KEYS: &[Key] = &[
+pub(crate) static KEYS: &[MetadataKey] = &[
     // Requests: fluxcd/pkg `apis/meta` annotations.
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/requestedAt",
         on: On::Only(RECONCILED),
         reader: "every Flux controller",
         effect: "asks for one reconciliation when its value changes",
         ..REQUEST
     },
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/forceAt",
         on: On::Only(&[
             Kinds(HELM, "HelmRelease"),
@@ -96,7 +97,7 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "asks for one forced install or upgrade when it equals `requestedAt`",
         ..REQUEST
     },
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/resetAt",
         on: On::Only(&[Kinds(HELM, "HelmRelease")]),
         reader: "helm-controller",
@@ -105,9 +106,9 @@ pub(crate) static KEYS: &[Key] = &[
     },
     // A label selector, so compared exactly: fluxcd/pkg `runtime` default of
     // `--watch-configs-label-selector`.
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/watch",
-        field: Field::Label,
+        field: KeyField::Label,
         on: On::Only(CONFIG_AND_SECRET),
         value: Grammar::Word { does: &["Enabled"], idle: &["disabled", "false"], exact: true },
         reader: "kustomize-controller and helm-controller",
@@ -115,19 +116,19 @@ pub(crate) static KEYS: &[Key] = &[
         ..SETTING
     },
     // kustomize-controller `apply`, `deleteObjects`; pkg `ssa/manager_delete.go`.
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/reconcile",
         value: DISABLED,
         effect: "keeps the Kustomization that applies this object from applying and deleting it",
         ..APPLIED
     },
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/prune",
         value: DISABLED,
         effect: "keeps this object in the cluster when it leaves Git",
         ..APPLIED
     },
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/ssa",
         value: Grammar::Word {
             does: &["Merge", "IfNotPresent", "Ignore", "Override"],
@@ -137,48 +138,48 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "chooses how this object is applied",
         ..APPLIED
     },
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/force",
         value: ENABLED,
         effect: "lets this object be recreated when an immutable field changes",
         ..APPLIED
     },
     // pkg `kustomize` `SubstituteVariables` compares exactly.
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/substitute",
         value: Grammar::Word { does: &["disabled"], idle: &["enabled", "true"], exact: true },
         effect: "keeps postBuild substitution away from this object",
         ..APPLIED
     },
-    Key {
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/decrypt",
-        field: Field::Annotation,
+        field: KeyField::Annotation,
         value: DISABLED,
         effect: "keeps SOPS decryption away from this object",
         ..APPLIED
     },
-    Key { name: "kustomize.toolkit.fluxcd.io/name", reader: "kustomize-controller", ..OWNER },
-    Key { name: "kustomize.toolkit.fluxcd.io/namespace", reader: "kustomize-controller", ..OWNER },
-    Key {
+    MetadataKey { name: "kustomize.toolkit.fluxcd.io/name", reader: "kustomize-controller", ..OWNER },
+    MetadataKey { name: "kustomize.toolkit.fluxcd.io/namespace", reader: "kustomize-controller", ..OWNER },
+    MetadataKey {
         name: "kustomize.toolkit.fluxcd.io/checksum",
-        class: Class::Note,
+        class: KeyOwner::Note,
         effect: "did something in old versions; kustomize-controller removes it",
         ..APPLIED
     },
     // helm-controller: the exclusion selector of jsondiff, on rendered objects.
-    Key {
+    MetadataKey {
         name: "helm.toolkit.fluxcd.io/driftDetection",
-        field: Field::Either,
+        field: KeyField::Either,
         on: On::AnyBut(&[Kinds(HELM, "HelmRelease")]),
         value: DISABLED,
         reader: "helm-controller",
         effect: "leaves an object that the chart renders out of drift detection",
         ..SETTING
     },
-    Key { name: "helm.toolkit.fluxcd.io/name", reader: "helm-controller", ..OWNER },
-    Key { name: "helm.toolkit.fluxcd.io/namespace", reader: "helm-controller", ..OWNER },
+    MetadataKey { name: "helm.toolkit.fluxcd.io/name", reader: "helm-controller", ..OWNER },
+    MetadataKey { name: "helm.toolkit.fluxcd.io/namespace", reader: "helm-controller", ..OWNER },
     // pkg `runtime/events/recorder.go` `AnnotatedEventf`.
-    Key {
+    MetadataKey {
         name: "event.toolkit.fluxcd.io/",
         shape: Shape::Prefix,
         on: On::Only(EMITTERS),
@@ -188,7 +189,7 @@ pub(crate) static KEYS: &[Key] = &[
         ..SETTING
     },
     // source-watcher lower-cases the value.
-    Key {
+    MetadataKey {
         name: "source.extensions.fluxcd.io/reconcile",
         on: On::Only(&[Kinds(EXTENSIONS, "ArtifactGenerator")]),
         value: DISABLED,
@@ -197,15 +198,15 @@ pub(crate) static KEYS: &[Key] = &[
         since: Some((2, 7)),
         ..SETTING
     },
-    Key { name: "source.extensions.fluxcd.io/generator", reader: "source-watcher", ..OWNER },
+    MetadataKey { name: "source.extensions.fluxcd.io/generator", reader: "source-watcher", ..OWNER },
     // flux-operator: its own kinds, and the objects that a ResourceSet makes.
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/reconcile",
         value: DISABLED,
         effect: "suspends an object of the Flux Operator, or leaves one out of a ResourceSet",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/reconcileEvery",
         on: On::Only(OPERATED),
         value: Grammar::Duration,
@@ -213,7 +214,7 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "sets the interval of reconciliation",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/reconcileArtifactEvery",
         on: On::Only(&[Kinds(OPERATOR, "FluxInstance")]),
         value: Grammar::Duration,
@@ -221,7 +222,7 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "sets how often the distribution artifact is looked up",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/reconcileTimeout",
         on: On::Only(OPERATED),
         value: Grammar::Duration,
@@ -229,107 +230,107 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "sets the timeout of a reconciliation",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/prune",
-        field: Field::Either,
+        field: KeyField::Either,
         value: DISABLED,
         effect: "keeps an object of a ResourceSet in the cluster when it leaves the set",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/force",
-        field: Field::Either,
+        field: KeyField::Either,
         value: ENABLED,
         effect: "lets an object of a ResourceSet be recreated when an immutable field changes",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/recreateOnFailure",
         value: Grammar::Word { does: &["enabled"], idle: &["disabled", "false"], exact: true },
         effect: "runs a failed Job of a ResourceSet again",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/copyFrom",
         on: On::Only(CONFIG_AND_SECRET),
         effect: "fills the object from the one it names as `namespace/name`",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/convertKubeConfigFrom",
         on: On::Only(&[Kinds("", "ConfigMap")]),
         effect: "fills address and CA from the Secret it names as `namespace/name`",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/checksumFrom",
         effect: "rolls the workload out when one of the objects that it names changes",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/checksum",
-        class: Class::Internal,
+        class: KeyOwner::Internal,
         effect: "is written by flux-operator from `checksumFrom`",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/revision",
-        class: Class::Note,
+        class: KeyOwner::Note,
         effect: "is the revision of an event",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/profile",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "names the sizing profile",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/suspendedBy",
-        class: Class::Note,
+        class: KeyOwner::Note,
         effect: "says who suspended the object in the web UI",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/createdBy",
-        class: Class::Note,
+        class: KeyOwner::Note,
         effect: "says who started the Job in the web UI",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/id",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "is the Flux Operator's own mark",
         ..OPERATOR_KEY
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.controlplane.io/role",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "is the Flux Operator's own mark",
         ..OPERATOR_KEY
     },
-    Key { name: "resourceset.fluxcd.controlplane.io/name", reader: "flux-operator", ..OWNER },
-    Key { name: "resourceset.fluxcd.controlplane.io/namespace", reader: "flux-operator", ..OWNER },
+    MetadataKey { name: "resourceset.fluxcd.controlplane.io/name", reader: "flux-operator", ..OWNER },
+    MetadataKey { name: "resourceset.fluxcd.controlplane.io/namespace", reader: "flux-operator", ..OWNER },
     // `--watch-label-selector` of the controllers' shards.
-    Key {
+    MetadataKey {
         name: "sharding.fluxcd.io/key",
-        field: Field::Label,
+        field: KeyField::Label,
         reader: "the controllers of a shard",
         effect: "chooses the shard of controllers that reconciles the object",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "sharding.fluxcd.io/role",
-        field: Field::Label,
-        class: Class::Note,
+        field: KeyField::Label,
+        class: KeyOwner::Note,
         effect: "marks the Deployments of a shard",
         ..SETTING
     },
     // pkg `auth/gcp`.
-    Key {
+    MetadataKey {
         name: "gcp.auth.fluxcd.io/workload-identity-provider",
         on: On::Only(&[Kinds("", "ServiceAccount")]),
         value: Grammar::GoogleAudience,
@@ -338,65 +339,69 @@ pub(crate) static KEYS: &[Key] = &[
         effect: "names the workload identity provider of the ServiceAccount",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "notification.toolkit.fluxcd.io/webhook",
-        class: Class::Note,
+        class: KeyOwner::Note,
         effect: "records the URL of a Receiver",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "toolkit.fluxcd.io/tenant",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "names the tenant",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "toolkit.fluxcd.io/runtime",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "marks the runtime",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.io/sync-checksum",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "is left from Flux v1; kustomize-controller removes it",
         ..SETTING
     },
-    Key {
+    MetadataKey {
         name: "fluxcd.io/sync-gc-mark",
-        field: Field::Either,
-        class: Class::Note,
+        field: KeyField::Either,
+        class: KeyOwner::Note,
         effect: "is left from Flux v1; kustomize-controller removes it",
         ..SETTING
     },
     // Proposals: the suspend control RFC and the gating RFC.
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/suspended",
         value: Grammar::Presence,
         effect: "would suspend the object",
         ..PROPOSED
     },
-    Key {
+    MetadataKey {
         name: "reconcile.fluxcd.io/suspendedDuring",
         effect: "would suspend the object on a schedule",
         ..PROPOSED
     },
-    Key { name: "suspend.fluxcd.io/reason", effect: "would say why the object is suspended", ..PROPOSED },
-    Key {
+    MetadataKey {
+        name: "suspend.fluxcd.io/reason",
+        effect: "would say why the object is suspended",
+        ..PROPOSED
+    },
+    MetadataKey {
         name: "open.gate.fluxcd.io/requestedAt",
         on: On::Only(&[Kinds("gating.toolkit.fluxcd.io", "Gate")]),
-        class: Class::Gate,
+        class: KeyOwner::Gate,
         value: Grammar::Timestamp,
         effect: "would open the gate",
         ..PROPOSED
     },
-    Key {
+    MetadataKey {
         name: "close.gate.fluxcd.io/requestedAt",
         on: On::Only(&[Kinds("gating.toolkit.fluxcd.io", "Gate")]),
-        class: Class::Gate,
+        class: KeyOwner::Gate,
         value: Grammar::Timestamp,
         effect: "would close the gate",
         ..PROPOSED

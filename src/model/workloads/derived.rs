@@ -1,6 +1,6 @@
 //! Objects that controllers make of others, by the names that they give them.
 
-use super::operators::{ACCOUNT, CLAIM, CONFIG_MAP, Form, Naming, SECRET, SERVICE, row_of};
+use super::operators::{ACCOUNT, CLAIM, CONFIG_MAP, NameForm, Naming, SECRET, SERVICE, row_of};
 use super::pods::pod_spec_pointer;
 use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
@@ -16,7 +16,7 @@ pub(crate) struct Derived<'a> {
     /// Its name, or what its name begins with.
     pub name: String,
     /// What the name says.
-    pub form: Form,
+    pub form: NameForm,
     /// The keys of its data, where all of them are known.
     pub keys: Option<Vec<Cow<'a, str>>>,
 }
@@ -33,10 +33,10 @@ pub(crate) fn derived<'a>(id: &'a ObjectId, node: NodeRef<'a>) -> Vec<Derived<'a
     for name in issued_secrets(id, node) {
         // cert-manager keeps the Secret of a ClusterIssuer in its own namespace.
         let namespace = if &*id.kind == "ClusterIssuer" { None } else { namespace() };
-        found.push(Derived { kind: SECRET, namespace, name, form: Form::Whole, keys: None });
+        found.push(Derived { kind: SECRET, namespace, name, form: NameForm::Whole, keys: None });
     }
     let mut add = |kind, namespace: Option<Cow<'a, str>>, name: String| {
-        found.push(Derived { kind, namespace, name, form: Form::Whole, keys: None });
+        found.push(Derived { kind, namespace, name, form: NameForm::Whole, keys: None });
     };
     match (id.group(), &*id.kind) {
         ("external-secrets.io", "ClusterExternalSecret") => {
@@ -56,7 +56,7 @@ pub(crate) fn derived<'a>(id: &'a ObjectId, node: NodeRef<'a>) -> Vec<Derived<'a
                 kind: CLAIM,
                 namespace: namespace(),
                 name: format!("{claim}-{}", id.name),
-                form: Form::Beginning,
+                form: NameForm::Beginning,
                 keys: None,
             }));
         }
@@ -222,7 +222,7 @@ fn connection_secret<'a>(id: &'a ObjectId, node: NodeRef<'a>, found: &mut Vec<De
             kind: SECRET,
             namespace,
             name: name.into_owned(),
-            form: Form::Whole,
+            form: NameForm::Whole,
             keys: None,
         });
     }

@@ -12,7 +12,7 @@ mod scope;
 mod values;
 
 pub(crate) use derived::{Derived, derived};
-pub(crate) use operators::{Form, Unseen, unseen};
+pub(crate) use operators::{NameForm, Unseen, unseen};
 pub(crate) use pods::{pod_spec, pod_template};
 pub(crate) use reference::Reference;
 pub(crate) use references::{is_judged, references};

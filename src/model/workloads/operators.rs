@@ -8,7 +8,7 @@ use crate::model::kinds;
 
 /// What is known of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub(crate) enum NameForm {
     /// All of it.
     Whole,
     /// It goes on with `-` and anything.
@@ -36,15 +36,15 @@ pub(super) struct Naming {
     pub(super) or_own: bool,
     pub(super) before: &'static str,
     pub(super) after: &'static str,
-    pub(super) form: Form,
+    pub(super) form: NameForm,
 }
 
 const fn own(kind: &'static str, before: &'static str, after: &'static str) -> Naming {
-    Naming { kind, at: "", or_own: true, before, after, form: Form::Whole }
+    Naming { kind, at: "", or_own: true, before, after, form: NameForm::Whole }
 }
 
 const fn at(kind: &'static str, at: &'static str) -> Naming {
-    Naming { kind, at, or_own: false, before: "", after: "", form: Form::Whole }
+    Naming { kind, at, or_own: false, before: "", after: "", form: NameForm::Whole }
 }
 
 const fn at_or_own(kind: &'static str, at: &'static str) -> Naming {
@@ -52,7 +52,7 @@ const fn at_or_own(kind: &'static str, at: &'static str) -> Naming {
 }
 
 const fn beginning(kind: &'static str, before: &'static str, after: &'static str) -> Naming {
-    Naming { form: Form::Beginning, ..own(kind, before, after) }
+    Naming { form: NameForm::Beginning, ..own(kind, before, after) }
 }
 
 /// A kind of an operator.

@@ -14,7 +14,7 @@ use crate::model::{ObjectId, kinds};
 use std::borrow::Cow;
 
 /// How a field refers.
-struct Field {
+struct WorkloadField {
     /// `*` stands for each item of a list.
     pointer: &'static str,
     target: Target,
@@ -42,16 +42,21 @@ enum Name {
     Itself,
 }
 
-const fn field(pointer: &'static str, target: Target, name: Name, consequence: &'static str) -> Field {
-    Field { pointer, target, name, keys: &[], port: &[], consequence }
+const fn field(
+    pointer: &'static str,
+    target: Target,
+    name: Name,
+    consequence: &'static str,
+) -> WorkloadField {
+    WorkloadField { pointer, target, name, keys: &[], port: &[], consequence }
 }
 
-const fn with_keys(keys: &'static [&'static str], field: Field) -> Field {
-    Field { keys, ..field }
+const fn with_keys(keys: &'static [&'static str], field: WorkloadField) -> WorkloadField {
+    WorkloadField { keys, ..field }
 }
 
-const fn with_port(port: &'static [&'static str], field: Field) -> Field {
-    Field { port, ..field }
+const fn with_port(port: &'static [&'static str], field: WorkloadField) -> WorkloadField {
+    WorkloadField { port, ..field }
 }
 
 const CONFIG_MAP: Target = Target::Kind("", "ConfigMap");
@@ -85,7 +90,7 @@ const SNAPSHOT_CLASS: Target = Target::Kind("snapshot.storage.k8s.io", "VolumeSn
 const WORKLOAD: Target = Target::Stated("apps", "Deployment");
 
 /// Fields of a Pod's spec.
-static POD: &[Field] = &[
+static POD: &[WorkloadField] = &[
     with_keys(
         &["key"],
         field("/containers/*/env/*/valueFrom/configMapKeyRef", CONFIG_MAP, NAME, ENVIRONMENT),
@@ -129,17 +134,17 @@ static POD: &[Field] = &[
     field("/runtimeClassName", Target::Kind("node.k8s.io", "RuntimeClass"), Name::Itself, CLASS),
 ];
 
-static STATEFUL_SET: &[Field] = &[
+static STATEFUL_SET: &[WorkloadField] = &[
     field("/spec/serviceName", SERVICE, Name::Itself, "its Pods get no names of their own in DNS"),
     field("/spec/volumeClaimTemplates/*/spec/storageClassName", STORAGE_CLASS, Name::Itself, STORAGE),
 ];
 
-static CLAIM_FIELDS: &[Field] = &[
+static CLAIM_FIELDS: &[WorkloadField] = &[
     field("/spec/storageClassName", STORAGE_CLASS, Name::Itself, STORAGE),
     field("/spec/dataSourceRef", Target::Stated("", ""), NAME, STORAGE),
 ];
 
-static VOLUME_SNAPSHOT: &[Field] = &[
+static VOLUME_SNAPSHOT: &[WorkloadField] = &[
     field("/spec/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, SNAPSHOT),
     field(
         "/spec/source/persistentVolumeClaimName",
@@ -149,7 +154,7 @@ static VOLUME_SNAPSHOT: &[Field] = &[
     ),
 ];
 
-static SCALED: &[Field] = &[
+static SCALED: &[WorkloadField] = &[
     field("/spec/scaleTargetRef", WORKLOAD, NAME, SCALE),
     field(
         "/spec/triggers/*/authenticationRef",
@@ -159,24 +164,24 @@ static SCALED: &[Field] = &[
     ),
 ];
 
-static VERTICAL: &[Field] = &[field("/spec/targetRef", WORKLOAD, NAME, SCALE)];
+static VERTICAL: &[WorkloadField] = &[field("/spec/targetRef", WORKLOAD, NAME, SCALE)];
 
-static BINDING: &[Field] = &[
+static BINDING: &[WorkloadField] = &[
     field("/roleRef", Target::Stated("rbac.authorization.k8s.io", "ClusterRole"), NAME, RIGHTS),
     field("/subjects/*", Target::Stated("", ""), NAME, RIGHTS),
 ];
 
-static ADMISSION: &[Field] = &[with_port(
+static ADMISSION: &[WorkloadField] = &[with_port(
     &["port"],
     field("/webhooks/*/clientConfig/service", Target::Stated("", "Service"), NAME, WEBHOOK),
 )];
 
-static API_SERVICE: &[Field] = &[with_port(
+static API_SERVICE: &[WorkloadField] = &[with_port(
     &["port"],
     field("/spec/service", Target::Stated("", "Service"), NAME, "requests to its API are answered with 503"),
 )];
 
-static DEFINITION: &[Field] = &[with_port(
+static DEFINITION: &[WorkloadField] = &[with_port(
     &["port"],
     field(
         "/spec/conversion/webhook/clientConfig/service",
@@ -186,12 +191,12 @@ static DEFINITION: &[Field] = &[with_port(
     ),
 )];
 
-static MONITORS: &[Field] =
+static MONITORS: &[WorkloadField] =
     &[field("/spec/namespaceSelector/matchNames/*", Target::Kind("", "Namespace"), Name::Itself, MONITOR)];
 
-static SERVICE_ACCOUNT: &[Field] = &[field("/imagePullSecrets/*", SECRET, NAME, PULL)];
+static SERVICE_ACCOUNT: &[WorkloadField] = &[field("/imagePullSecrets/*", SECRET, NAME, PULL)];
 
-static INGRESS: &[Field] = &[
+static INGRESS: &[WorkloadField] = &[
     with_port(&["port/number", "port/name"], field("/spec/defaultBackend/service", SERVICE, NAME, BACKEND)),
     with_port(
         &["port/number", "port/name"],
@@ -219,7 +224,7 @@ static INGRESS: &[Field] = &[
 ];
 
 /// A route of the Gateway API.
-static ROUTE: &[Field] = &[
+static ROUTE: &[WorkloadField] = &[
     field("/spec/parentRefs/*", Target::Stated("gateway.networking.k8s.io", "Gateway"), NAME, PARENT),
     with_port(
         &["port"],
@@ -242,7 +247,7 @@ static ROUTE: &[Field] = &[
     ),
 ];
 
-static GATEWAY: &[Field] = &[
+static GATEWAY: &[WorkloadField] = &[
     field(
         "/spec/gatewayClassName",
         Target::Kind("gateway.networking.k8s.io", "GatewayClass"),
@@ -269,10 +274,10 @@ static GATEWAY: &[Field] = &[
     ),
 ];
 
-static CERTIFICATE: &[Field] =
+static CERTIFICATE: &[WorkloadField] =
     &[field("/spec/issuerRef", Target::Stated("cert-manager.io", "Issuer"), NAME, ISSUER)];
 
-static EXTERNAL_SECRET: &[Field] = &[
+static EXTERNAL_SECRET: &[WorkloadField] = &[
     field("/spec/secretStoreRef", Target::Stated("external-secrets.io", "SecretStore"), NAME, STORE),
     field(
         "/spec/data/*/sourceRef/storeRef",
@@ -296,14 +301,14 @@ static EXTERNAL_SECRET: &[Field] = &[
     field("/spec/target/template/templateFrom/*/secret", SECRET, NAME, STORE),
 ];
 
-static CLUSTER_EXTERNAL_SECRET: &[Field] = &[field(
+static CLUSTER_EXTERNAL_SECRET: &[WorkloadField] = &[field(
     "/spec/externalSecretSpec/secretStoreRef",
     Target::Stated("external-secrets.io", "SecretStore"),
     NAME,
     STORE,
 )];
 
-static PUSH_SECRET: &[Field] = &[
+static PUSH_SECRET: &[WorkloadField] = &[
     field(
         "/spec/secretStoreRefs/*",
         Target::Stated("external-secrets.io", "SecretStore"),
@@ -313,7 +318,7 @@ static PUSH_SECRET: &[Field] = &[
     field("/spec/selector/secret", SECRET, NAME, "nothing is pushed"),
 ];
 
-static REPLICATION_SOURCE: &[Field] = &[
+static REPLICATION_SOURCE: &[WorkloadField] = &[
     field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
     field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
     field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
@@ -324,7 +329,7 @@ static REPLICATION_SOURCE: &[Field] = &[
     field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
 ];
 
-static REPLICATION_DESTINATION: &[Field] = &[
+static REPLICATION_DESTINATION: &[WorkloadField] = &[
     field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
     field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
     field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
@@ -334,7 +339,7 @@ static REPLICATION_DESTINATION: &[Field] = &[
     field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
 ];
 
-static POSTGRES: &[Field] = &[
+static POSTGRES: &[WorkloadField] = &[
     field("/spec/storage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
     field("/spec/walStorage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
     field("/spec/superuserSecret", SECRET, NAME, DATABASE),
@@ -363,11 +368,11 @@ static POSTGRES: &[Field] = &[
     ),
 ];
 
-static POSTGRES_OF_CLUSTER: &[Field] =
+static POSTGRES_OF_CLUSTER: &[WorkloadField] =
     &[field("/spec/cluster", Target::Kind("postgresql.cnpg.io", "Cluster"), NAME, DATABASE)];
 
 /// Fields of a kind beside those of its Pods.
-fn fields(id: &ObjectId) -> &'static [Field] {
+fn fields(id: &ObjectId) -> &'static [WorkloadField] {
     match (id.group(), &*id.kind) {
         ("", "PersistentVolumeClaim") => CLAIM_FIELDS,
         ("", "ServiceAccount") => SERVICE_ACCOUNT,
@@ -464,7 +469,7 @@ pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<Reference<
 fn read_all<'a>(
     id: &ObjectId,
     node: NodeRef<'a>,
-    field: &'static Field,
+    field: &'static WorkloadField,
     prefix: &str,
     found: &mut Vec<Reference<'a>>,
 ) {
@@ -492,7 +497,12 @@ fn each<'a>(node: NodeRef<'a>, pattern: &str, pointer: &mut String, then: &mut d
     }
 }
 
-fn read<'a>(id: &ObjectId, field: &'static Field, pointer: &str, at: NodeRef<'a>) -> Option<Reference<'a>> {
+fn read<'a>(
+    id: &ObjectId,
+    field: &'static WorkloadField,
+    pointer: &str,
+    at: NodeRef<'a>,
+) -> Option<Reference<'a>> {
     let stated = |key: &str| at.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
     let name_node = match field.name {
         Name::At(key) => at.get(key)?,

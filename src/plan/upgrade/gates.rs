@@ -26,7 +26,7 @@ const CONTROLLERS: [(Product, &str); 7] = [
 ];
 
 /// A feature gate of a controller. Minors are the product's.
-struct Gate {
+struct FeatureGate {
     controller: &'static str,
     name: &'static str,
     /// The first minor that knows it; 0 for all that are supported.
@@ -41,8 +41,8 @@ struct Gate {
     about: &'static str,
 }
 
-const fn gate(controller: &'static str, name: &'static str, since: u32, about: &'static str) -> Gate {
-    Gate { controller, name, since, until: None, dead: None, flip: None, about }
+const fn gate(controller: &'static str, name: &'static str, since: u32, about: &'static str) -> FeatureGate {
+    FeatureGate { controller, name, since, until: None, dead: None, flip: None, about }
 }
 
 const KC: &str = "kustomize-controller";
@@ -54,9 +54,9 @@ const CANCEL: &str = "health checks end when something new is to be applied";
 const DIRECT: &str = "sources are read past the cache";
 const UNWATCHED: &str = "ConfigMaps and Secrets are not watched";
 
-static GATES: &[Gate] = &[
+static GATES: &[FeatureGate] = &[
     gate(KC, "CacheSecretsAndConfigMaps", 0, CACHE),
-    Gate {
+    FeatureGate {
         flip: Some((2, true)),
         ..gate(
             KC,
@@ -75,11 +75,14 @@ static GATES: &[Gate] = &[
     gate(KC, "DirectSourceFetch", 8, DIRECT),
     gate(KC, "MigrateAPIVersion", 8, "managed fields move to the applied API version"),
     gate(HC, "CacheSecretsAndConfigMaps", 0, CACHE),
-    Gate { dead: Some(2), ..gate(HC, "DetectDrift", 0, "drift is detected") },
-    Gate { dead: Some(2), ..gate(HC, "CorrectDrift", 0, "drift is corrected") },
+    FeatureGate { dead: Some(2), ..gate(HC, "DetectDrift", 0, "drift is detected") },
+    FeatureGate { dead: Some(2), ..gate(HC, "CorrectDrift", 0, "drift is corrected") },
     gate(HC, "AllowDNSLookups", 0, "templates may look up names"),
     gate(HC, "OOMWatch", 0, "the controller stops in time when memory runs out"),
-    Gate { dead: Some(8), ..gate(HC, "AdoptLegacyReleases", 2, "releases are adopted by an old status") },
+    FeatureGate {
+        dead: Some(8),
+        ..gate(HC, "AdoptLegacyReleases", 2, "releases are adopted by an old status")
+    },
     gate(HC, "DisableChartDigestTracking", 6, "a new digest of the same chart version is no upgrade"),
     gate(HC, "AdditiveCELDependencyCheck", 7, CEL),
     gate(HC, "ExternalArtifact", 7, EXTERNAL),
@@ -93,12 +96,15 @@ static GATES: &[Gate] = &[
     gate("image-reflector-controller", "CacheSecretsAndConfigMaps", 0, CACHE),
     gate("image-automation-controller", "CacheSecretsAndConfigMaps", 0, CACHE),
     gate("image-automation-controller", "GitSparseCheckout", 7, "only what is updated is checked out"),
-    Gate { flip: Some((7, true)), ..gate(CAPI, "MachinePool", 0, "MachinePools are reconciled") },
-    Gate { until: Some(12), ..gate(CAPI, "ClusterResourceSet", 0, "ClusterResourceSets are reconciled") },
+    FeatureGate { flip: Some((7, true)), ..gate(CAPI, "MachinePool", 0, "MachinePools are reconciled") },
+    FeatureGate {
+        until: Some(12),
+        ..gate(CAPI, "ClusterResourceSet", 0, "ClusterResourceSets are reconciled")
+    },
     gate(CAPI, "ClusterTopology", 0, "ClusterClasses are reconciled"),
     gate(CAPI, "RuntimeSDK", 0, "runtime extensions are called"),
     gate(CAPI, "KubeadmBootstrapFormatIgnition", 0, "Ignition is a format of bootstrap data"),
-    Gate {
+    FeatureGate {
         flip: Some((9, true)),
         ..gate(
             CAPI,
@@ -113,11 +119,11 @@ static GATES: &[Gate] = &[
         9,
         "a Machine waits for VolumeAttachments",
     ),
-    Gate {
+    FeatureGate {
         flip: Some((13, true)),
         ..gate(CAPI, "PriorityQueue", 10, "what changed goes before what is looked at again")
     },
-    Gate {
+    FeatureGate {
         flip: Some((13, true)),
         ..gate(CAPI, "ReconcilerRateLimiting", 12, "an object is reconciled once a second at most")
     },
@@ -134,13 +140,13 @@ static GONE_FLAGS: &[(&str, &str, u32)] = &[
 ];
 
 /// The arguments that the repository gives to controllers.
-pub(super) struct Flags(Vec<(&'static str, String)>);
+pub(super) struct ControllerFlags(Vec<(&'static str, String)>);
 
-impl Flags {
+impl ControllerFlags {
     /// Of the objects after the change: Deployments, the patches of a FluxInstance, a
     /// CoreProvider.
-    pub(super) fn of(pair: &Pair<'_>) -> Flags {
-        let mut all = Flags(Vec::new());
+    pub(super) fn of(pair: &Pair<'_>) -> ControllerFlags {
+        let mut all = ControllerFlags(Vec::new());
         let local = pair.after.iter().filter(|(key, _)| *key.0 == ApplyTarget::Local);
         for (_, placed) in local {
             let (id, node) = (&placed.object.id, placed.object.node.get_ref());
@@ -205,7 +211,7 @@ fn named(name: &str) -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|(_, known)| *known).filter(move |known| *known == name)
 }
 
-impl Gate {
+impl FeatureGate {
     fn knows(&self, minor: u32) -> bool {
         minor >= self.since && self.until.is_none_or(|until| minor < until)
     }
@@ -224,7 +230,7 @@ impl Gate {
     }
 
     fn note(&self, look: &Look<'_, '_>, product: Product, (old, new): (u32, u32)) -> Option<Note> {
-        let Gate { controller, name, about, .. } = *self;
+        let FeatureGate { controller, name, about, .. } = *self;
         let written = look.flags.gate(controller, name);
         let note = |id, severity, what: String, before: &str, after: &str| {
             Some(Note {

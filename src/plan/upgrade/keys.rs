@@ -2,7 +2,7 @@
 
 use super::{Look, Note};
 use crate::lint::metadata::metadata_maps;
-use crate::model::keys::{Class, FLUX, Field, Key, Standing};
+use crate::model::keys::{FLUX, KeyField, KeyOwner, MetadataKey, Standing};
 use crate::model::{Severity, Version};
 use crate::plan::Placed;
 use crate::simulate::behaviour::Product;
@@ -48,11 +48,11 @@ fn keys(
             // Events are a behaviour; the keys of Flux count in an object's own maps.
             let is_told = entry.entry.key.starts_with("event.toolkit.fluxcd.io/") || of_flux && !map.own;
             let in_its_field = match key.field {
-                Field::Label => map.labels,
-                Field::Annotation => !map.labels,
-                Field::Either => true,
+                KeyField::Label => map.labels,
+                KeyField::Annotation => !map.labels,
+                KeyField::Either => true,
             };
-            let is_setting = matches!(key.class, Class::Setting | Class::Request) && key.released;
+            let is_setting = matches!(key.class, KeyOwner::Setting | KeyOwner::Request) && key.released;
             let of_product = of_flux == (product == Product::Flux);
             let on = key.on.has(id.group(), &id.kind) || !map.own;
             if is_told || !is_setting || !of_product || !in_its_field || !on {
@@ -72,7 +72,7 @@ fn keys(
     found.into_iter()
 }
 
-fn is_read(key: &Key, version: Version) -> bool {
+fn is_read(key: &MetadataKey, version: Version) -> bool {
     let at_least = |(major, minor): (u16, u16)| version.at_least(major.into(), minor.into());
     key.since.is_none_or(at_least) && !key.until.is_some_and(|(major, minor)| at_least((major, minor + 1)))
 }
@@ -92,7 +92,7 @@ mod tests {
             (None, Some((2, 5)), [true, true, false]),
             (Some((2, 5)), Some((2, 5)), [false, true, false]),
         ] {
-            let key = Key { since, until, ..*known };
+            let key = MetadataKey { since, until, ..*known };
             let versions = ["2.4.1", "2.5.3", "2.6.0"].map(|text| Version::parse(text).expect("a version"));
             assert_eq!(versions.map(|version| is_read(&key, version)), read, "{since:?} to {until:?}");
         }

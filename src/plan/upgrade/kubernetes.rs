@@ -4,7 +4,7 @@
 
 use super::{ClusterChange, Note};
 use crate::lang::yaml::Location;
-use crate::model::removed_apis::{self, Change, RemovedApi};
+use crate::model::removed_apis::{self, ApiChange, RemovedApi};
 use crate::model::{EffectKind, ObjectId, Severity, Version};
 use crate::plan::{Effect, Pair, Side};
 use crate::world::{ApplyTarget, Cluster, Effective};
@@ -79,15 +79,15 @@ fn advice(gone: &RemovedApi, new: Version) -> String {
     };
     let target = next.api_version;
     let here = match next.change {
-        Change::Nothing => format!(
+        ApiChange::Nothing => format!(
             "write {target}, served since Kubernetes 1.{}; with `target: {{kubernetes: \"{}.{}\"}}` in \
              .forebay.yaml `forebay migrate api-versions` does",
             next.since, new.major, new.minor
         ),
-        Change::Required(pointer) => {
+        ApiChange::Required(pointer) => {
             format!("write {target}, which needs `{}`", pointer.trim_start_matches('/').replace('/', "."))
         }
-        Change::Fields(words) => format!("write {target}, where {words}"),
+        ApiChange::Fields(words) => format!("write {target}, where {words}"),
     };
     format!("{here}; what a chart makes needs a newer chart")
 }

@@ -100,7 +100,7 @@ pub(super) struct Look<'p, 'w> {
     /// The version before, where it is known.
     old: Option<Version>,
     new: Version,
-    flags: gates::Flags,
+    flags: gates::ControllerFlags,
 }
 
 /// An object before and after, which a row looks at.
@@ -180,7 +180,7 @@ fn of_product<'w>(
     if old.map(minor) == Some(minor(new)) || (old.is_none() && !is_assumed) {
         return None;
     }
-    let look = Look { pair, base, head, old, new, flags: gates::Flags::of(pair) };
+    let look = Look { pair, base, head, old, new, flags: gates::ControllerFlags::of(pair) };
     if old.is_none() && !look.kept().any(|placed| is_of(product, &placed.object.id)) {
         return None;
     }
@@ -230,7 +230,7 @@ fn of_flag<'w>(
     let new = head.settings.flux.value?;
     let feature = Feature::StrictSubstitution;
     let (was, is) = (base.settings.feature(feature), head.settings.feature(feature));
-    let look = Look { pair, base, head, old: Some(new), new, flags: gates::Flags::of(pair) };
+    let look = Look { pair, base, head, old: Some(new), new, flags: gates::ControllerFlags::of(pair) };
     let notes = strict::notes(&look);
     (!notes.is_empty()).then(|| ClusterChange {
         cluster: pair.name.clone(),

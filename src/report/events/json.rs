@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Cluster, View};
+use super::{ClusterEvents, SimulatedEvent, View};
 use crate::lang::yaml::Known;
 use crate::model::value::{of_text, unknown};
 use crate::report::parts::{location, object};
@@ -14,13 +14,13 @@ use crate::simulate::notify::simulate::{Considered, Notification};
 
 /// The array `objects`.
 pub(crate) fn body(view: &View<'_>) -> Value {
-    let of_cluster = |cluster: &Cluster<'_>| -> Vec<Value> {
+    let of_cluster = |cluster: &ClusterEvents<'_>| -> Vec<Value> {
         cluster.answers.iter().map(|answer| object_of(view, cluster, answer)).collect()
     };
     json!({"objects": view.clusters.iter().flat_map(of_cluster).collect::<Vec<_>>()})
 }
 
-fn object_of(view: &View<'_>, cluster: &Cluster<'_>, answer: &Answer<'_>) -> Value {
+fn object_of(view: &View<'_>, cluster: &ClusterEvents<'_>, answer: &SimulatedEvent<'_>) -> Value {
     let simulation = &answer.simulation;
     let dropped = simulation.dropped.iter().map(|key| json!({"key": key.key, "reason": key.reason}));
     let notifications = simulation.notifications.iter().map(|found| notification(view, found));

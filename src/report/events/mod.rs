@@ -9,7 +9,7 @@ use crate::report::stated::Stated;
 use crate::simulate::notify::simulate::Simulation;
 
 /// One simulated event.
-pub(crate) struct Answer<'a> {
+pub(crate) struct SimulatedEvent<'a> {
     /// The object that it is about.
     pub object: ObjectId,
     /// The cluster that it is in, where that is not the one at hand.
@@ -23,7 +23,7 @@ pub(crate) struct Answer<'a> {
 }
 
 /// The answers of one cluster.
-pub(crate) struct Cluster<'a> {
+pub(crate) struct ClusterEvents<'a> {
     /// Its name; none in a repository without entry points.
     pub name: Option<&'a str>,
     /// Which version is simulated, and from where it is known.
@@ -31,7 +31,7 @@ pub(crate) struct Cluster<'a> {
     /// What is to be said of a version that differs, or is not known.
     pub note: Option<String>,
     /// One per object, in order.
-    pub answers: Vec<Answer<'a>>,
+    pub answers: Vec<SimulatedEvent<'a>>,
     pub alerts: Vec<&'a ObjectId>,
     /// Those of them that ask for errors only.
     pub errors_only: Vec<&'a ObjectId>,
@@ -42,7 +42,7 @@ pub(crate) struct View<'a> {
     /// Where lines and columns come from.
     pub snapshot: &'a Snapshot,
     /// The clusters, in order.
-    pub clusters: &'a [Cluster<'a>],
+    pub clusters: &'a [ClusterEvents<'a>],
     /// Show objects that no alert wants, and every alert.
     pub explain: bool,
     /// Whether JSON lists every alert of every event.

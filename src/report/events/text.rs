@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::{Answer, Cluster, View};
+use super::{ClusterEvents, SimulatedEvent, View};
 use crate::files::markers::ImagePolicyMarker;
 use crate::lang::text::clean;
 use crate::lang::text::shorten;
@@ -53,7 +53,7 @@ pub(crate) fn render(view: &View<'_>) -> String {
     out
 }
 
-fn name(cluster: &Cluster<'_>) -> Option<String> {
+fn name(cluster: &ClusterEvents<'_>) -> Option<String> {
     cluster.name.map(str::to_owned)
 }
 
@@ -72,7 +72,7 @@ enum Said {
     Count(String),
 }
 
-fn said(view: &View<'_>, cluster: &Cluster<'_>) -> Vec<Said> {
+fn said(view: &View<'_>, cluster: &ClusterEvents<'_>) -> Vec<Said> {
     let mut said = alerts(cluster);
     for alert in cluster.errors_only.iter().filter(|_| view.is_info) {
         said.push(Said::Deaf(format!(
@@ -80,9 +80,9 @@ fn said(view: &View<'_>, cluster: &Cluster<'_>) -> Vec<Said> {
             clean(&alert.to_string())
         )));
     }
-    let is_shown = |answer: &&Answer<'_>| view.explain || !answer.simulation.notifications.is_empty();
+    let is_shown = |answer: &&SimulatedEvent<'_>| view.explain || !answer.simulation.notifications.is_empty();
     // That no alert wants what nobody wrote is no news.
-    let is_news = |answer: &&Answer<'_>| !answer.is_made || view.lists_alerts || is_shown(answer);
+    let is_news = |answer: &&SimulatedEvent<'_>| !answer.is_made || view.lists_alerts || is_shown(answer);
     let answers = || cluster.answers.iter().filter(is_news);
     let mut silent = answers().count();
     let single = silent == 1;
@@ -171,7 +171,7 @@ fn alert_table(said: &[Said], out: &mut String) {
 }
 
 /// What each alert will send: the answer in short.
-fn alerts(cluster: &Cluster<'_>) -> Vec<Said> {
+fn alerts(cluster: &ClusterEvents<'_>) -> Vec<Said> {
     let mut seen: BTreeMap<String, Sent<'_>> = BTreeMap::new();
     for alert in &cluster.alerts {
         seen.entry(alert.to_string()).or_default();
@@ -232,7 +232,7 @@ struct Sent<'a> {
 
 /// The alert that came closest: one of the object's own namespace, that names its
 /// kind or anything at all.
-fn nearest<'s>(answer: &'s Answer<'_>) -> Option<&'s Considered<'s>> {
+fn nearest<'s>(answer: &'s SimulatedEvent<'_>) -> Option<&'s Considered<'s>> {
     let own = |considered: &&Considered<'_>| considered.alert.namespace == answer.object.namespace;
     let mut of_namespace: Vec<&Considered<'_>> = answer.simulation.considered.iter().filter(own).collect();
     // Reasons of a source's kind are the furthest from a match.
@@ -240,7 +240,7 @@ fn nearest<'s>(answer: &'s Answer<'_>) -> Option<&'s Considered<'s>> {
     of_namespace.into_iter().next()
 }
 
-fn of_object(view: &View<'_>, answer: &Answer<'_>) -> Vec<Said> {
+fn of_object(view: &View<'_>, answer: &SimulatedEvent<'_>) -> Vec<Said> {
     let mut out = String::new();
     let simulation = &answer.simulation;
     let object = match answer.target {
@@ -297,7 +297,7 @@ fn write_notes(notes: &mut Vec<String>, out: &mut String) {
 
 fn render_notification(
     view: &View<'_>,
-    answer: &Answer<'_>,
+    answer: &SimulatedEvent<'_>,
     object: &str,
     found: &Notification<'_>,
     out: &mut String,
@@ -377,7 +377,7 @@ fn notes_of(found: &Notification<'_>) -> Vec<String> {
     notes
 }
 
-fn rows(view: &View<'_>, answer: &Answer<'_>, found: &Notification<'_>) -> Vec<[String; 4]> {
+fn rows(view: &View<'_>, answer: &SimulatedEvent<'_>, found: &Notification<'_>) -> Vec<[String; 4]> {
     let controller = match answer.controller {
         "" => "controller",
         controller => controller,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Cluster, View};
+use super::{ClusterGates, View};
 use crate::model::ObjectId;
 use crate::model::value;
 use crate::report::parts::{location, object};
@@ -11,7 +11,7 @@ use crate::simulate::gating::{GATE_REASON, format_time};
 
 /// The arrays `gates`, `objects`, `frozen`, `subjects` and `transitions`.
 pub fn body(view: &View<'_>) -> Value {
-    let each = |list: fn(&View<'_>, &Cluster) -> Vec<Value>| -> Vec<Value> {
+    let each = |list: fn(&View<'_>, &ClusterGates) -> Vec<Value>| -> Vec<Value> {
         view.clusters.iter().flat_map(|cluster| list(view, cluster)).collect()
     };
     json!({
@@ -27,7 +27,7 @@ fn unknown(why: Option<&String>) -> Value {
     value::unknown(why.map_or("it depends on the cluster", String::as_str))
 }
 
-fn gates(view: &View<'_>, cluster: &Cluster) -> Vec<Value> {
+fn gates(view: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     let simulation = &cluster.simulation;
     simulation
         .gates
@@ -58,7 +58,7 @@ fn gates(view: &View<'_>, cluster: &Cluster) -> Vec<Value> {
         .collect()
 }
 
-fn objects(_: &View<'_>, cluster: &Cluster) -> Vec<Value> {
+fn objects(_: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     let simulation = &cluster.simulation;
     let known = |state: State, yes: State, id: &ObjectId| match state {
         State::Unknown => {
@@ -94,14 +94,14 @@ fn objects(_: &View<'_>, cluster: &Cluster) -> Vec<Value> {
         .collect()
 }
 
-fn frozen(_: &View<'_>, cluster: &Cluster) -> Vec<Value> {
+fn frozen(_: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     let found = cluster.simulation.frozen.iter();
     found
         .map(|frozen| json!({"cluster": cluster.name, "object": object(&frozen.id), "because": frozen.because}))
         .collect()
 }
 
-fn subjects(_: &View<'_>, cluster: &Cluster) -> Vec<Value> {
+fn subjects(_: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     let simulation = &cluster.simulation;
     simulation
         .subjects
@@ -125,7 +125,7 @@ fn subjects(_: &View<'_>, cluster: &Cluster) -> Vec<Value> {
         .collect()
 }
 
-fn transitions(view: &View<'_>, cluster: &Cluster) -> Vec<Value> {
+fn transitions(view: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     changes(&cluster.simulation)
         .into_iter()
         .map(|(subject, change)| {

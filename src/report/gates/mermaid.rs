@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, label, shown};
+use super::{ClusterGates, PICTURE_NOTE, View, charted, is_proposal, label, shown};
 use crate::simulate::gating::timeline::State;
 
 /// One chart per cluster.
@@ -18,7 +18,7 @@ pub fn render(view: &View<'_>) -> String {
     out
 }
 
-fn render_cluster(view: &View<'_>, cluster: &Cluster, out: &mut String) {
+fn render_cluster(view: &View<'_>, cluster: &ClusterGates, out: &mut String) {
     let simulation = &cluster.simulation;
     let seconds = simulation.range.to.as_second() - simulation.range.from.as_second();
     let axis = if seconds <= 2 * 86_400 { "%H:%M" } else { "%b %d" };

@@ -19,7 +19,7 @@ use crate::report::stated::Stated;
 use crate::simulate::gating::timeline::{Simulation, State, Subject, SubjectKind};
 
 /// The answer of one cluster.
-pub struct Cluster {
+pub struct ClusterGates {
     /// Its name; none in a repository without entry points.
     pub name: Option<String>,
     /// The directory that its root applies, relative to the repository's root.
@@ -39,7 +39,7 @@ pub struct View<'a> {
     /// Where lines and columns come from.
     pub snapshot: &'a Snapshot,
     /// The clusters, in order.
-    pub clusters: &'a [Cluster],
+    pub clusters: &'a [ClusterGates],
     /// The zone of printed times.
     pub zone: &'a TimeZone,
     /// Whether a range was asked for, which is charted.
@@ -67,7 +67,7 @@ impl View<'_> {
     }
 }
 
-impl Cluster {
+impl ClusterGates {
     /// `cluster production`; without entry points the overlay or the repository.
     fn title(&self) -> String {
         match &self.name {
@@ -106,8 +106,8 @@ fn short_name(simulation: &Simulation, id: &ObjectId) -> String {
 }
 
 /// The clusters to draw: those that gate something, else the first.
-fn shown<'v>(view: &View<'v>) -> Vec<&'v Cluster> {
-    let gated: Vec<&Cluster> =
+fn shown<'v>(view: &View<'v>) -> Vec<&'v ClusterGates> {
+    let gated: Vec<&ClusterGates> =
         view.clusters.iter().filter(|cluster| !cluster.simulation.subjects.is_empty()).collect();
     if gated.is_empty() { view.clusters.iter().take(1).collect() } else { gated }
 }
@@ -177,7 +177,7 @@ const PICTURE_NOTE: &str = "no released Flux has gates: this is what the gating 
 
 /// Whether anything of the proposal is in an answer, and the controllers are not
 /// known to have it.
-fn is_proposal(cluster: &Cluster) -> bool {
+fn is_proposal(cluster: &ClusterGates) -> bool {
     let simulation = &cluster.simulation;
     (!simulation.gates.is_empty() || !simulation.gated.is_empty()) && !cluster.has_gates
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use jiff::civil::Time;
 use jiff::{Span, Timestamp, Zoned};
 
-use super::{Cluster, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
+use super::{ClusterGates, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
 use crate::report::markup::escape;
 use crate::simulate::gating::timeline::{Range, State, Subject, SubjectKind};
 
@@ -83,7 +83,7 @@ impl Picture {
         self.width = self.width.max(x + text_width(text.chars().count(), size) + MARGIN);
     }
 
-    fn cluster(&mut self, view: &View<'_>, cluster: &Cluster) {
+    fn cluster(&mut self, view: &View<'_>, cluster: &ClusterGates) {
         let simulation = &cluster.simulation;
         let rows = charted(simulation);
         self.text(MARGIN, self.y + 16.0, 16.0, "b", &format!("Gates of {}", cluster.title()));

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use jiff::{SignedDuration, Timestamp};
 
 use super::chart::{DAY, chart};
-use super::{Cluster, PROPOSAL, View, charted, is_proposal, label, short_name, verb, waits_for};
+use super::{ClusterGates, PROPOSAL, View, charted, is_proposal, label, short_name, verb, waits_for};
 use crate::lang::text::clean;
 use crate::lang::text::wrap;
 use crate::model::ObjectId;
@@ -23,7 +23,7 @@ const MAX_NOTES: usize = 10;
 pub fn render(view: &View<'_>) -> String {
     let mut out = String::new();
     // Clusters of which nothing is to be said are one line.
-    let (empty, gated): (Vec<&Cluster>, Vec<&Cluster>) =
+    let (empty, gated): (Vec<&ClusterGates>, Vec<&ClusterGates>) =
         view.clusters.iter().partition(|cluster| cluster.simulation.subjects.is_empty());
     let is_proposed = gated.iter().any(|cluster| is_proposal(cluster));
     let mut last = match &*gated {

@@ -26,13 +26,13 @@ pub(crate) struct Map<'a> {
     /// Gates, schedules and suspensions of each drawn cluster over a week.
     pub simulations: &'a [Simulation],
     /// The change, if one is shown.
-    pub change: Option<Change<'a>>,
+    pub change: Option<MapChange<'a>>,
     /// What must not be shown.
     pub secrets: Option<&'a Values>,
 }
 
 /// A change that the map shows.
-pub(crate) struct Change<'a> {
+pub(crate) struct MapChange<'a> {
     /// What the base is called.
     pub base: &'a str,
     /// The clusters before: what is deleted is drawn from them.

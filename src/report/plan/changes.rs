@@ -24,10 +24,10 @@ pub(super) fn head(plan: &Plan<'_>) -> String {
 }
 
 /// Clusters by name, and their changes.
-pub(super) type Group<'p> = (Vec<&'p str>, Vec<&'p ClusterChange>);
+pub(super) type ClusterGroup<'p> = (Vec<&'p str>, Vec<&'p ClusterChange>);
 
 /// Clusters of which the same is told, each with that, the worst first.
-pub(super) fn groups<'p>(plan: &'p Plan<'_>) -> Vec<Group<'p>> {
+pub(super) fn groups<'p>(plan: &'p Plan<'_>) -> Vec<ClusterGroup<'p>> {
     let mut of: BTreeMap<&str, Vec<&ClusterChange>> = BTreeMap::new();
     for change in plan.changes {
         of.entry(change.cluster.as_deref().unwrap_or("")).or_default().push(change);
@@ -48,7 +48,7 @@ pub(super) fn groups<'p>(plan: &'p Plan<'_>) -> Vec<Group<'p>> {
                     == (other.what, &other.before, &other.after, &other.notes)
             })
     };
-    let mut groups: Vec<Group<'p>> = Vec::new();
+    let mut groups: Vec<ClusterGroup<'p>> = Vec::new();
     for (name, changes) in of {
         let names: Vec<&str> = if name.is_empty() { Vec::new() } else { vec![name] };
         match groups.iter_mut().find(|(_, told)| alike(told, &changes)) {
@@ -56,7 +56,7 @@ pub(super) fn groups<'p>(plan: &'p Plan<'_>) -> Vec<Group<'p>> {
             None => groups.push((names, changes)),
         }
     }
-    let worst = |(_, changes): &Group<'_>| changes.iter().map(|change| change.severity()).max();
+    let worst = |(_, changes): &ClusterGroup<'_>| changes.iter().map(|change| change.severity()).max();
     groups.sort_by_key(|group| std::cmp::Reverse(worst(group)));
     groups
 }

@@ -20,7 +20,7 @@ const INSIDE: usize = 12;
 const FIELDS_INSIDE: usize = 3;
 
 /// Effects that say the same.
-pub(super) struct Entry<'p> {
+pub(super) struct EffectGroup<'p> {
     /// One of each object, in order.
     pub effects: Vec<&'p Effect>,
     /// What happens to the objects of a release.
@@ -38,22 +38,22 @@ pub(super) struct Line {
 }
 
 /// An entry, or several that one line of a file causes.
-pub(super) enum Item<'s, 'p> {
-    One(&'s Entry<'p>),
+pub(super) enum GroupItem<'s, 'p> {
+    One(&'s EffectGroup<'p>),
     Bundle(Bundle<'s, 'p>),
 }
 
-impl Item<'_, '_> {
+impl GroupItem<'_, '_> {
     /// Whether something stops, or is lost, by this change.
     pub(super) fn is_bad(&self) -> bool {
-        matches!(self, Item::One(entry) if matches!(rank(entry), (false, std::cmp::Reverse(Severity::Disruptive), _)))
+        matches!(self, GroupItem::One(entry) if matches!(rank(entry), (false, std::cmp::Reverse(Severity::Disruptive), _)))
     }
 }
 
 /// Entries that one line of a file causes.
 pub(super) struct Bundle<'s, 'p> {
     pub cause: &'p Cause,
-    pub entries: Vec<&'s Entry<'p>>,
+    pub entries: Vec<&'s EffectGroup<'p>>,
 }
 
 /// Entries of the same clusters.
@@ -61,7 +61,7 @@ pub(super) struct Section<'p> {
     /// Names of the clusters; none without entry points.
     pub clusters: Vec<&'p str>,
     /// The worst first.
-    pub entries: Vec<Entry<'p>>,
+    pub entries: Vec<EffectGroup<'p>>,
 }
 
 /// Everything but the object, the cluster and the place.
@@ -76,16 +76,16 @@ struct Shape {
 }
 
 /// The release, with its cluster, that an object belongs to.
-type Host<'p> = (Option<&'p str>, String);
+type HostRelease<'p> = (Option<&'p str>, String);
 
-fn host_of(effect: &Effect) -> Option<Host<'_>> {
+fn host_of(effect: &Effect) -> Option<HostRelease<'_>> {
     let release = effect.details.get("release")?.as_str()?;
     Some((effect.cluster.as_deref(), release.to_owned()))
 }
 
 /// Effects on objects of releases by the release.
-fn inside_of<'p>(plan: &'p Plan<'_>) -> BTreeMap<Host<'p>, Vec<&'p Effect>> {
-    let mut inside: BTreeMap<Host<'p>, Vec<&'p Effect>> = BTreeMap::new();
+fn inside_of<'p>(plan: &'p Plan<'_>) -> BTreeMap<HostRelease<'p>, Vec<&'p Effect>> {
+    let mut inside: BTreeMap<HostRelease<'p>, Vec<&'p Effect>> = BTreeMap::new();
     for effect in plan.effects {
         if let Some(host) = host_of(effect) {
             inside.entry(host).or_default().push(effect);
@@ -95,7 +95,7 @@ fn inside_of<'p>(plan: &'p Plan<'_>) -> BTreeMap<Host<'p>, Vec<&'p Effect>> {
 }
 
 /// What tells of a release that its chart makes something of.
-fn as_host(effect: &Effect) -> Option<Host<'_>> {
+fn as_host(effect: &Effect) -> Option<HostRelease<'_>> {
     effect.details.get("summary")?;
     let namespace = effect.object.namespace.as_deref().unwrap_or_default();
     Some((effect.cluster.as_deref(), format!("{namespace}/{}", effect.object.name)))
@@ -120,7 +120,7 @@ fn loses_data(effect: &Effect) -> bool {
 /// The plan as sections, those with the worst effects first.
 pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
     let inside = inside_of(plan);
-    let hosts: BTreeSet<Host<'_>> = plan.effects.iter().filter_map(as_host).collect();
+    let hosts: BTreeSet<HostRelease<'_>> = plan.effects.iter().filter_map(as_host).collect();
     // The same effect on the same object, over clusters.
     let mut alike: BTreeMap<(Shape, String), Vec<&Effect>> = BTreeMap::new();
     for effect in plan.effects {
@@ -145,7 +145,7 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
             .push(effect);
     }
     // Equal effects of the same clusters, over objects.
-    let mut sections: BTreeMap<Vec<&str>, BTreeMap<(Shape, String), Entry<'p>>> = BTreeMap::new();
+    let mut sections: BTreeMap<Vec<&str>, BTreeMap<(Shape, String), EffectGroup<'p>>> = BTreeMap::new();
     for ((shape, object), effects) in alike {
         let clusters: BTreeSet<&str> =
             effects.iter().filter_map(|effect| effect.cluster.as_deref()).collect();
@@ -159,7 +159,8 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
         };
         let entries = sections.entry(clusters.into_iter().collect()).or_default();
         let inside = shape.inside.clone();
-        let entry = entries.entry((shape, kind)).or_insert_with(|| Entry { effects: Vec::new(), inside });
+        let entry =
+            entries.entry((shape, kind)).or_insert_with(|| EffectGroup { effects: Vec::new(), inside });
         entry.effects.push(first);
     }
     let mut sections: Vec<Section<'p>> = sections
@@ -177,7 +178,7 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
 }
 
 /// What loses data stands before what else is as grave.
-fn rank(entry: &Entry<'_>) -> (bool, std::cmp::Reverse<Severity>, bool) {
+fn rank(entry: &EffectGroup<'_>) -> (bool, std::cmp::Reverse<Severity>, bool) {
     let first = entry.effects[0];
     let severity = first.severity.max(entry.inside.first().map_or(Severity::Routine, |line| line.severity.0));
     let keeps_data = !entry.effects.iter().any(|effect| loses_data(effect));
@@ -192,8 +193,8 @@ fn own_entry(effect: &Effect) -> bool {
 
 /// Entries, those that one line of a file causes together where they are many; what is
 /// disruptive stands for itself.
-pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<Item<'s, 'p>> {
-    let cause = |entry: &Entry<'p>| -> Option<&'p Cause> {
+pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<GroupItem<'s, 'p>> {
+    let cause = |entry: &EffectGroup<'p>| -> Option<&'p Cause> {
         let first = entry.effects[0];
         let plain = first.severity < Severity::Disruptive && entry.inside.is_empty() && first.when.is_none();
         let [cause] = &first.causes[..] else { return None };
@@ -204,20 +205,20 @@ pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<Item<'s, 'p>> {
     for cause in section.entries.iter().filter_map(cause) {
         *counts.entry(place(cause)).or_default() += 1;
     }
-    let mut items: Vec<Item<'s, 'p>> = Vec::new();
+    let mut items: Vec<GroupItem<'s, 'p>> = Vec::new();
     let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for entry in &section.entries {
         match cause(entry).filter(|cause| counts[&place(cause)] >= BUNDLE) {
-            None => items.push(Item::One(entry)),
+            None => items.push(GroupItem::One(entry)),
             Some(cause) => match known.get(&place(cause)) {
                 Some(at) => {
-                    if let Some(Item::Bundle(bundle)) = items.get_mut(*at) {
+                    if let Some(GroupItem::Bundle(bundle)) = items.get_mut(*at) {
                         bundle.entries.push(entry);
                     }
                 }
                 None => {
                     known.insert(place(cause), items.len());
-                    items.push(Item::Bundle(Bundle { cause, entries: vec![entry] }));
+                    items.push(GroupItem::Bundle(Bundle { cause, entries: vec![entry] }));
                 }
             },
         }
@@ -233,7 +234,8 @@ fn place(cause: &Cause) -> (Side, String, u32) {
 impl Bundle<'_, '_> {
     /// Entries of a verb and a kind in one line each.
     pub(super) fn lines(&self) -> Vec<Line> {
-        let mut alike: BTreeMap<(std::cmp::Reverse<Severity>, &str, &str), Vec<&Entry<'_>>> = BTreeMap::new();
+        let mut alike: BTreeMap<(std::cmp::Reverse<Severity>, &str, &str), Vec<&EffectGroup<'_>>> =
+            BTreeMap::new();
         for entry in &self.entries {
             let first = entry.effects[0];
             let key = (std::cmp::Reverse(first.severity), verb(first), &*first.object.kind);
@@ -266,8 +268,8 @@ fn fields_of(effect: &Effect) -> usize {
 fn lines(effects: &[&Effect]) -> Vec<Line> {
     let (labels, others): (Vec<&Effect>, Vec<&Effect>) =
         effects.iter().copied().partition(|effect| is_by_label_only(effect));
-    type Key = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Phrase>, Vec<String>);
-    let mut alike: BTreeMap<Key, Vec<&Effect>> = BTreeMap::new();
+    type GroupKey = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Phrase>, Vec<String>);
+    let mut alike: BTreeMap<GroupKey, Vec<&Effect>> = BTreeMap::new();
     for effect in others {
         let told = inner_phrases(effect);
         let known = |text: &String| {
@@ -351,7 +353,7 @@ fn inner_phrases(effect: &Effect) -> Vec<Phrase> {
     told
 }
 
-impl Entry<'_> {
+impl EffectGroup<'_> {
     /// The Machines of several objects together.
     pub(super) fn machines(&self) -> Option<String> {
         let count = |effect: &&Effect| effect.details.get("machines").and_then(serde_json::Value::as_u64);

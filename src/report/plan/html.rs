@@ -1,6 +1,6 @@
 //! The plan as one page, for an archive or a mail: clusters in turn, the worst first.
 
-use super::groups::{Bundle, Entry, Item, Line, items, sections};
+use super::groups::{Bundle, EffectGroup, GroupItem, Line, items, sections};
 use super::values::Phrase;
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally, verb};
 use crate::model::Severity;
@@ -32,8 +32,8 @@ pub(crate) fn render(plan: &Plan<'_>, secrets: Option<&Values>) -> String {
         let mut content: String = here.map(|(_, group)| changes::html(plan, &group)).collect();
         for item in items(of_clusters) {
             match item {
-                Item::One(entry) => one(&mut content, plan, entry),
-                Item::Bundle(bundle) => together(&mut content, plan, &bundle),
+                GroupItem::One(entry) => one(&mut content, plan, entry),
+                GroupItem::Bundle(bundle) => together(&mut content, plan, &bundle),
             }
         }
         section(&mut body, &of_clusters.clusters, &content);
@@ -65,7 +65,7 @@ fn section(body: &mut String, clusters: &[&str], content: &str) {
     let _ = write!(body, "<section>\n<h2>{}</h2>\n{content}</section>\n", escape(&heading));
 }
 
-fn one(body: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
+fn one(body: &mut String, plan: &Plan<'_>, entry: &EffectGroup<'_>) {
     let effect = entry.effects[0];
     let _ = writeln!(body, "<article class=\"{}\">", effect.severity.name());
     head(body, effect.severity, verb(effect), &entry.subject(NAMED));

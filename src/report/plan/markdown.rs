@@ -1,7 +1,7 @@
 //! The plan for a pull-request comment or a job summary: a marker for the sticky
 //! comment, a headline, one table, details folded, a graph when it is small.
 
-use super::groups::{Entry, Section, sections};
+use super::groups::{EffectGroup, Section, sections};
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
@@ -55,15 +55,16 @@ pub fn render(plan: &Plan<'_>) -> String {
 }
 
 /// An entry and the clusters that have it.
-type Row<'p> = (&'p [&'p str], &'p Entry<'p>);
+type Row<'p> = (&'p [&'p str], &'p EffectGroup<'p>);
 
 /// The rows of the table and those that are folded. What is left out at the end is the
 /// least: the worst first, and of those what reaches most.
 fn by_weight<'p>(all: &'p [Section<'p>]) -> (Vec<Row<'p>>, Vec<Row<'p>>) {
     let entries =
         all.iter().flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)));
-    let shown =
-        |entry: &Entry<'_>| entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none();
+    let shown = |entry: &EffectGroup<'_>| {
+        entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none()
+    };
     let (mut table, mut folded): (Vec<Row<'p>>, Vec<Row<'p>>) = entries.partition(|(_, entry)| shown(entry));
     let weight = |(clusters, entry): &Row<'_>| {
         let reach = clusters.len().max(1) * entry.effects.len();
@@ -221,7 +222,7 @@ fn what(effect: &Effect) -> String {
     text
 }
 
-fn causes(plan: &Plan<'_>, entry: &Entry<'_>) -> String {
+fn causes(plan: &Plan<'_>, entry: &EffectGroup<'_>) -> String {
     let places = places(plan, entry, 2);
     places.iter().map(|place| code(place)).collect::<Vec<_>>().join(", ")
 }

@@ -340,14 +340,14 @@ fn is_chart_version(path: &str) -> bool {
 }
 
 /// A field that changed: its path, before, after.
-type Field = (String, Value, Value);
+type ChangedField = (String, Value, Value);
 
 /// Fields that changed; an item of a keyed list that left and one that came in its place are
 /// told by what differs between them, where that is little.
-fn paired(fields: &[&Value]) -> Vec<Field> {
+fn paired(fields: &[&Value]) -> Vec<ChangedField> {
     let text = |field: &Value| field["path"].as_str().unwrap_or_default().to_owned();
     let list = |path: &str| path.rsplit_once("/{").map(|(list, _)| list.to_owned());
-    let mut out: Vec<Field> = Vec::new();
+    let mut out: Vec<ChangedField> = Vec::new();
     let mut used = vec![false; fields.len()];
     for (index, field) in fields.iter().enumerate() {
         if std::mem::replace(&mut used[index], true) {
@@ -396,7 +396,7 @@ fn paired(fields: &[&Value]) -> Vec<Field> {
 
 /// A key that is gone while another came beside it with the same value below, as one field;
 /// and the place of the other.
-fn renamed_key(fields: &[&Value], used: &[bool], index: usize) -> Option<(usize, Field)> {
+fn renamed_key(fields: &[&Value], used: &[bool], index: usize) -> Option<(usize, ChangedField)> {
     let (value, path) = (&fields[index]["before"], fields[index]["path"].as_str()?);
     let is_gone = fields[index]["after"].is_null() && (value.is_object() || value.is_array());
     // What is hidden may be another value.
@@ -418,7 +418,7 @@ fn renamed_key(fields: &[&Value], used: &[bool], index: usize) -> Option<(usize,
 const PAIRED: usize = 3;
 
 /// The values that differ between two of JSON, to a depth that no item of a list has.
-fn leaves(path: &str, before: &Value, after: &Value, out: &mut Vec<Field>, depth: usize) {
+fn leaves(path: &str, before: &Value, after: &Value, out: &mut Vec<ChangedField>, depth: usize) {
     if before == after {
         return;
     }
@@ -463,7 +463,7 @@ fn consequences(effect: &Effect) -> Vec<String> {
 }
 
 /// Where the causes of an entry are, each once; the rest is counted.
-fn places(plan: &Plan<'_>, entry: &groups::Entry<'_>, at_most: usize) -> Vec<String> {
+fn places(plan: &Plan<'_>, entry: &groups::EffectGroup<'_>, at_most: usize) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     for effect in &entry.effects {
         for cause in effect.causes.iter().take(2) {

@@ -1,7 +1,7 @@
 //! The plan for a terminal: the counts that matter, then per cluster the worst
 //! first, one line per effect, consequences indented, the cause at the end.
 
-use super::groups::{Bundle, Entry, Item, Line, items, sections};
+use super::groups::{Bundle, EffectGroup, GroupItem, Line, items, sections};
 use super::{INDENT, Plan, changes, consequences, not_followed, phrases, places, tally, verb, wrapped};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
@@ -25,7 +25,7 @@ pub fn render(plan: &Plan<'_>) -> String {
     // Those that stand for themselves: before the rest where something stops, else behind.
     let is_alone = |(names, _): &(Vec<&str>, _)| sections.iter().all(|section| section.clusters != *names);
     let mut alone: Vec<_> = changed.extract_if(.., |one| is_alone(one)).collect();
-    let is_bad = |(_, group): &changes::Group<'_>| {
+    let is_bad = |(_, group): &changes::ClusterGroup<'_>| {
         group.iter().any(|change| change.severity() == Severity::Disruptive)
     };
     let first: Vec<_> = alone.extract_if(.., |one| is_bad(one)).collect();
@@ -110,10 +110,10 @@ fn heading(out: &mut String, clusters: &[&str]) {
     }
 }
 
-fn any(out: &mut String, plan: &Plan<'_>, item: &Item<'_, '_>) {
+fn any(out: &mut String, plan: &Plan<'_>, item: &GroupItem<'_, '_>) {
     match item {
-        Item::One(entry) => one(out, plan, entry),
-        Item::Bundle(bundle) => together(out, plan, bundle),
+        GroupItem::One(entry) => one(out, plan, entry),
+        GroupItem::Bundle(bundle) => together(out, plan, bundle),
     }
 }
 
@@ -160,7 +160,7 @@ fn named(severity: Severity) -> usize {
     if severity == Severity::Routine { 6 } else { 40 }
 }
 
-fn one(out: &mut String, plan: &Plan<'_>, entry: &Entry<'_>) {
+fn one(out: &mut String, plan: &Plan<'_>, entry: &EffectGroup<'_>) {
     let effect = entry.effects[0];
     let verb = verb(effect);
     let verb = if effect.severity == Severity::Disruptive { verb.to_uppercase() } else { verb.to_owned() };

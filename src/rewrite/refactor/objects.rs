@@ -29,7 +29,7 @@ pub struct Handover<'w> {
 
 /// What is done to the files, all by paths before the move.
 #[derive(Default)]
-struct Change {
+struct FileMoves {
     /// Files that go elsewhere.
     moves: Vec<(WorkPath, WorkPath)>,
     /// Changes of others.
@@ -170,7 +170,7 @@ impl Handover<'_> {
         mark: &str,
     ) -> Result<(Made, World), Vec<Refused>> {
         let snapshot = &world.snapshot;
-        let Change { moves, mut wanted, cuts } = self.change(world)?;
+        let FileMoves { moves, mut wanted, cuts } = self.change(world)?;
         for one in self.renames(world) {
             wanted.extend(ungarded(&one, mark));
         }
@@ -233,7 +233,7 @@ impl Handover<'_> {
     }
 
     /// Which files go where, and which kustomizations list them.
-    fn change(&self, world: &World) -> Result<Change, Vec<Refused>> {
+    fn change(&self, world: &World) -> Result<FileMoves, Vec<Refused>> {
         let snapshot = &world.snapshot;
         let (namespace, name) = &self.to;
         // The documents of each file, and the directory that they go to.
@@ -287,8 +287,8 @@ impl Handover<'_> {
         &self,
         snapshot: &Snapshot,
         files: BTreeMap<WorkPath, (BTreeMap<u32, &ObjectId>, String)>,
-    ) -> Result<Change, Vec<Refused>> {
-        let mut change = Change::default();
+    ) -> Result<FileMoves, Vec<Refused>> {
+        let mut change = FileMoves::default();
         for (path, (documents, directory)) in files {
             let stays = snapshot.file(&path).is_some_and(|file| {
                 let others =

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whether a field of an object, by its JSON Pointer, may become what it becomes.
-pub(crate) type Allowed<'a> = dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool + 'a;
+pub(crate) type AllowedDifference<'a> = dyn Fn(&ObjectId, &str, Option<&str>, Option<&str>) -> bool + 'a;
 
 /// What may be different.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct Difference<'d> {
     /// JSON Pointers below which the renamed objects may differ.
     pub pins: &'d [&'d str],
     /// Whether a field of an object of the repository may say this afterwards.
-    pub allowed: &'d Allowed<'d>,
+    pub allowed: &'d AllowedDifference<'d>,
 }
 
 /// The members of a cluster by target and identity.

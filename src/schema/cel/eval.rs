@@ -24,7 +24,7 @@ pub(crate) struct Scope<'a, 's> {
 
 /// What a rule comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum RuleResult {
     /// Whether it holds.
     Known(bool),
     /// It depends on a value that is unknown.
@@ -34,12 +34,12 @@ pub(crate) enum Answer {
 }
 
 /// Whether a rule holds.
-pub(crate) fn holds(expression: &Expression, scope: Scope<'_, '_>) -> Answer {
+pub(crate) fn holds(expression: &Expression, scope: Scope<'_, '_>) -> RuleResult {
     let mut evaluation = Evaluation { scope, names: Vec::new(), steps: 0, is_beyond: false };
     match evaluation.value(expression) {
-        Value::Bool(value) => Answer::Known(value),
-        _ if evaluation.is_beyond => Answer::UnknownRule,
-        _ => Answer::UnknownValue,
+        Value::Bool(value) => RuleResult::Known(value),
+        _ if evaluation.is_beyond => RuleResult::UnknownRule,
+        _ => RuleResult::UnknownValue,
     }
 }
 
@@ -503,8 +503,8 @@ mod tests {
             let expression = expression(rule).unwrap_or_else(|| panic!("{rule}"));
             let scope = Scope { this: (nodes[0].get_ref(), &schema), old: None };
             let known = match holds(&expression, scope) {
-                Answer::Known(known) => Some(known),
-                Answer::UnknownValue | Answer::UnknownRule => None,
+                RuleResult::Known(known) => Some(known),
+                RuleResult::UnknownValue | RuleResult::UnknownRule => None,
             };
             assert_eq!(known, expected, "{rule}");
         }

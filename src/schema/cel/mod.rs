@@ -5,7 +5,7 @@
 
 mod eval;
 
-pub(super) use eval::{Answer, Scope, holds};
+pub(super) use eval::{RuleResult, Scope, holds};
 
 use crate::lang::cel::{self, Expression};
 

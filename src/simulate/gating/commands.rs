@@ -51,7 +51,7 @@ pub enum Action {
 
 /// An action and whether every run of the command is sure to perform it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundAction {
     /// What it does.
     pub action: Action,
     /// False below a condition or a loop, or where kubectl would refuse it.
@@ -72,7 +72,7 @@ pub struct Container {
 }
 
 /// What one run of a container does, in order.
-pub fn actions(container: &Container) -> Vec<Found> {
+pub fn actions(container: &Container) -> Vec<FoundAction> {
     let mut argv = container.command.clone();
     if argv.is_empty() {
         // The entry points of the usual images.
@@ -99,7 +99,7 @@ pub fn actions(container: &Container) -> Vec<Found> {
 }
 
 /// A text that is about a Flux suspension, and of which nothing was read.
-fn or_unread(found: Vec<Found>, text: &str) -> Vec<Found> {
+fn or_unread(found: Vec<FoundAction>, text: &str) -> Vec<FoundAction> {
     let has = |word: &str| text.contains(word);
     let is_flux = ["toolkit.fluxcd.io", "kustomization", "helmrelease", "flux "].into_iter().any(has);
     // Words after `echo` or in a comment are no command.
@@ -108,7 +108,7 @@ fn or_unread(found: Vec<Found>, text: &str) -> Vec<Found> {
         !line.contains("suspend") || line.starts_with("echo ") || line.starts_with('#')
     });
     if found.is_empty() && has("suspend") && is_flux && !is_quoted {
-        return vec![Found { action: Action::Unread(text.trim().to_owned()), certain: false }];
+        return vec![FoundAction { action: Action::Unread(text.trim().to_owned()), certain: false }];
     }
     found
 }
@@ -123,7 +123,7 @@ struct Word {
 }
 
 /// Reads a script command by command; assignments of variables are followed.
-fn read_script(script: &str, env: &[(String, String)]) -> Vec<Found> {
+fn read_script(script: &str, env: &[(String, String)]) -> Vec<FoundAction> {
     let mut variables: Vec<(String, Word)> =
         env.iter().map(|(name, text)| (name.clone(), Word { text: text.clone(), unknown: false })).collect();
     let mut found = Vec::new();
@@ -291,7 +291,7 @@ fn base_name(path: &str) -> &str {
 }
 
 /// Adds the actions of one simple command.
-fn read_command(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+fn read_command(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
     let start = words
         .iter()
         .position(|word| {
@@ -373,7 +373,7 @@ fn known(word: &Word) -> Option<&str> {
     (!word.unknown && !word.text.contains("$(")).then_some(&*word.text)
 }
 
-fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
     let arguments = Arguments::parse(words);
     let mut positional = arguments.positional.iter().copied();
     match positional.next().and_then(known) {
@@ -408,13 +408,13 @@ fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<Found>) {
             };
             let action =
                 Action::Request { gate: name.to_string(), namespace: namespace.clone(), position, value };
-            found.push(Found { action, certain });
+            found.push(FoundAction { action, certain });
         }
     }
 }
 
 /// `kubectl patch KIND NAME -p PATCH`, where the patch sets `spec.suspend`.
-fn read_patch(arguments: &Arguments<'_>, certain: bool, found: &mut Vec<Found>) {
+fn read_patch(arguments: &Arguments<'_>, certain: bool, found: &mut Vec<FoundAction>) {
     let Some(patch) = arguments.patch.as_ref().filter(|patch| patch.text.contains("suspend")) else { return };
     let mut positional = arguments.positional.iter().skip(1).copied();
     let target = positional.next().and_then(known);
@@ -438,7 +438,7 @@ fn read_patch(arguments: &Arguments<'_>, certain: bool, found: &mut Vec<Found>) 
             Action::Unread(format!("kubectl {} -p {}", words.join(" "), patch.text))
         }
     };
-    found.push(Found { action, certain });
+    found.push(FoundAction { action, certain });
 }
 
 /// What a merge patch or a JSON patch makes of `spec.suspend`.
@@ -511,7 +511,7 @@ fn request_value(checked: &str, value: &str) -> RequestValue {
     if is_date && of_now && format { RequestValue::RunTime } else { RequestValue::Unknown }
 }
 
-fn read_flux(words: &[Word], certain: bool, found: &mut Vec<Found>) {
+fn read_flux(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
     let arguments = Arguments::parse(words);
     let mut positional = arguments.positional.iter().copied();
     let suspend = match positional.next().and_then(known) {
@@ -549,7 +549,7 @@ fn read_flux(words: &[Word], certain: bool, found: &mut Vec<Found>) {
     let names = positional.filter_map(known).map(|name| Some(name.to_string()));
     for name in all.into_iter().chain(names) {
         let action = Action::Suspend { suspend, kind, namespace: namespace.clone(), name };
-        found.push(Found { action, certain });
+        found.push(FoundAction { action, certain });
     }
 }
 

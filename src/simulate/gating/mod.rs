@@ -196,7 +196,7 @@ fn reset_time(spec: GateSpec, requested_at: Timestamp) -> Option<Timestamp> {
 
 /// Why a gate changes its position. The index is that of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum PositionCause {
     /// A request takes effect.
     Request(usize),
     /// The window of a request is over.
@@ -211,7 +211,7 @@ pub(crate) struct Transition {
     /// The new position.
     pub position: Position,
     /// Why.
-    pub cause: Cause,
+    pub cause: PositionCause,
 }
 
 /// All changes of a gate's position, in order, from the first request to the
@@ -237,12 +237,12 @@ pub(crate) fn transitions(spec: GateSpec, requests: &[Request]) -> Vec<Transitio
         let reset = if request.position == spec.default { None } else { reset_time(spec, request.at) };
         // An empty window never lets the request take effect.
         if reset != Some(request.at) {
-            change(request.at, request.position, Cause::Request(index));
+            change(request.at, request.position, PositionCause::Request(index));
         }
         if let Some(reset) = reset
             && next.is_none_or(|next| reset < next)
         {
-            change(reset, spec.default, Cause::WindowOver(index));
+            change(reset, spec.default, PositionCause::WindowOver(index));
         }
     }
     found
@@ -510,7 +510,7 @@ mod tests {
                 window: window.map(|minutes| GoDuration::from_seconds(minutes * 60)),
             };
             for transition in transitions(spec, &requests) {
-                let (Cause::Request(index) | Cause::WindowOver(index)) = transition.cause;
+                let (PositionCause::Request(index) | PositionCause::WindowOver(index)) = transition.cause;
                 let standing = state(spec, &requests, transition.at).requested_at;
                 prop_assert_eq!(standing, Some(requests[index].at));
             }

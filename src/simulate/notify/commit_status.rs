@@ -55,8 +55,8 @@ pub fn default_commit_status(object: &InvolvedObject, provider_uid: &str) -> Str
 pub fn evaluate(expression: &str, variables: &BTreeMap<String, Cel>) -> Known<Result<String, String>> {
     let tree = match cel::parse(expression) {
         Ok(tree) => tree,
-        Err(cel::Fault::Syntax(message)) => return Known::Value(Err(message)),
-        Err(cel::Fault::Beyond) => return Known::Unknown,
+        Err(cel::CelFault::Syntax(message)) => return Known::Value(Err(message)),
+        Err(cel::CelFault::Beyond) => return Known::Unknown,
     };
     if let Some(name) = undeclared(&tree, variables) {
         return Known::Value(Err(format!("undeclared reference to '{name}'")));

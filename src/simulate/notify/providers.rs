@@ -145,7 +145,7 @@ pub(crate) fn overwritten_keys(provider_type: &str) -> &'static [&'static str] {
 /// Why a provider's gate drops an event. Dropping is no error: nothing is
 /// reported, at most a line is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gate {
+pub enum ProviderGate {
     /// The event only updates a commit status, which this type does not do.
     CommitStatusUpdate,
     /// A commit status provider, and the event names no commit.
@@ -154,17 +154,17 @@ pub enum Gate {
     MissingChangeRequest,
 }
 
-impl Gate {
+impl ProviderGate {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Gate::CommitStatusUpdate => {
+            ProviderGate::CommitStatusUpdate => {
                 "the event only updates a commit status, which this provider type does not do"
             }
-            Gate::MissingCommit => {
+            ProviderGate::MissingCommit => {
                 "event dropped for commit status providers due to missing commit metadata key"
             }
-            Gate::MissingChangeRequest => {
+            ProviderGate::MissingChangeRequest => {
                 "event dropped for change request providers due to missing change request metadata key"
             }
         }
@@ -229,7 +229,7 @@ pub(crate) fn gate(
     severity: &str,
     metadata: &Metadata<Text>,
     commit_status: CommitStatusGate,
-) -> Known<Option<Gate>> {
+) -> Known<Option<ProviderGate>> {
     let status = metadata
         .get(&format!("{}commit_status", object.prefix()))
         .map_or(Known::Value(false), |value| value.is("update"));
@@ -247,13 +247,13 @@ pub(crate) fn gate(
             if commit_status == CommitStatusGate::CommitsAlone { Known::Value(false) } else { status };
         return match (status, is_set("event.toolkit.fluxcd.io/commit")) {
             (Known::Value(true), _) | (_, Known::Value(true)) => Known::Value(None),
-            (Known::Value(false), Known::Value(false)) => Known::Value(Some(Gate::MissingCommit)),
+            (Known::Value(false), Known::Value(false)) => Known::Value(Some(ProviderGate::MissingCommit)),
             _ => Known::Unknown,
         };
     }
     if !gets_commit_status_updates(provider_type, commit_status) {
         match status {
-            Known::Value(true) => return Known::Value(Some(Gate::CommitStatusUpdate)),
+            Known::Value(true) => return Known::Value(Some(ProviderGate::CommitStatusUpdate)),
             Known::Unknown => return Known::Unknown,
             Known::Value(false) => {}
         }
@@ -261,7 +261,7 @@ pub(crate) fn gate(
     if comments_on_change_request(provider_type) {
         return match is_set("event.toolkit.fluxcd.io/change_request") {
             Known::Value(true) => Known::Value(None),
-            Known::Value(false) => Known::Value(Some(Gate::MissingChangeRequest)),
+            Known::Value(false) => Known::Value(Some(ProviderGate::MissingChangeRequest)),
             Known::Unknown => Known::Unknown,
         };
     }
@@ -348,18 +348,18 @@ mod tests {
             &'static str,
             &'static [(&'static str, &'static str)],
             CommitStatusGate,
-            Option<Gate>,
+            Option<ProviderGate>,
         );
         let cases: &[Case] = &[
             ("slack", "info", &[], Failures, None),
-            ("slack", "info", &[UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
-            ("slack", "error", &[UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
+            ("slack", "info", &[UPDATE], Failures, Some(ProviderGate::CommitStatusUpdate)),
+            ("slack", "error", &[UPDATE], Failures, Some(ProviderGate::CommitStatusUpdate)),
             ("generic", "info", &[UPDATE], Failures, None),
             ("generic-hmac", "info", &[UPDATE], Failures, None),
-            ("github", "info", &[], Failures, Some(Gate::MissingCommit)),
-            ("github", "", &[], Failures, Some(Gate::MissingCommit)),
+            ("github", "info", &[], Failures, Some(ProviderGate::MissingCommit)),
+            ("github", "", &[], Failures, Some(ProviderGate::MissingCommit)),
             ("github", "error", &[], Failures, None),
-            ("github", "error", &[], GenericSuccess, Some(Gate::MissingCommit)),
+            ("github", "error", &[], GenericSuccess, Some(ProviderGate::MissingCommit)),
             ("github", "info", &[UPDATE], Failures, None),
             ("github", "info", &[COMMIT], Failures, None),
             (
@@ -367,20 +367,26 @@ mod tests {
                 "info",
                 &[("event.toolkit.fluxcd.io/commit", "")],
                 Failures,
-                Some(Gate::MissingCommit),
+                Some(ProviderGate::MissingCommit),
             ),
-            ("giteapullrequestcomment", "info", &[], Failures, Some(Gate::MissingChangeRequest)),
+            ("giteapullrequestcomment", "info", &[], Failures, Some(ProviderGate::MissingChangeRequest)),
             ("giteapullrequestcomment", "info", &[NUMBER], Failures, None),
-            ("giteapullrequestcomment", "info", &[NUMBER, UPDATE], Failures, Some(Gate::CommitStatusUpdate)),
+            (
+                "giteapullrequestcomment",
+                "info",
+                &[NUMBER, UPDATE],
+                Failures,
+                Some(ProviderGate::CommitStatusUpdate),
+            ),
             ("github", "info", &[], EveryEvent, None),
-            ("github", "info", &[UPDATE], CommitsAlone, Some(Gate::MissingCommit)),
+            ("github", "info", &[UPDATE], CommitsAlone, Some(ProviderGate::MissingCommit)),
             ("github", "info", &[COMMIT], CommitsAlone, None),
             ("github", "info", &[UPDATE], Success, None),
-            ("github", "error", &[], Success, Some(Gate::MissingCommit)),
-            ("generic", "info", &[UPDATE], Success, Some(Gate::CommitStatusUpdate)),
+            ("github", "error", &[], Success, Some(ProviderGate::MissingCommit)),
+            ("generic", "info", &[UPDATE], Success, Some(ProviderGate::CommitStatusUpdate)),
             ("generic", "info", &[UPDATE], GenericSuccess, None),
             ("sentry", "info", &[UPDATE], EveryEvent, None),
-            ("slack", "info", &[UPDATE], EveryEvent, Some(Gate::CommitStatusUpdate)),
+            ("slack", "info", &[UPDATE], EveryEvent, Some(ProviderGate::CommitStatusUpdate)),
         ];
         for (provider, severity, metadata, commit_status, expected) in cases {
             assert_eq!(

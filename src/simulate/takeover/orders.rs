@@ -34,7 +34,7 @@ impl Outcome {
 
 /// What all orders come to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct OrdersOutcome {
     /// For each object of the start or of an end: its outcomes, each with the events
     /// of one order that leads there.
     pub outcomes: BTreeMap<Place, BTreeMap<Outcome, Vec<Event>>>,
@@ -44,7 +44,7 @@ pub(crate) struct Answer {
     pub complete: bool,
 }
 
-impl Answer {
+impl OrdersOutcome {
     /// The outcomes of one object.
     pub(crate) fn of(&self, place: &Place) -> Vec<&Outcome> {
         self.outcomes.get(place).into_iter().flat_map(BTreeMap::keys).collect()
@@ -55,9 +55,9 @@ impl Answer {
 pub(crate) const STATES: usize = 4096;
 
 /// Follows every order from a state. `pending` of the state says what begins.
-pub(crate) fn explore(start: &State, builds: &Builds) -> Answer {
+pub(crate) fn explore(start: &State, builds: &Builds) -> OrdersOutcome {
     let start = &start.clone().settled();
-    let mut answer = Answer { complete: true, ..Answer::default() };
+    let mut answer = OrdersOutcome { complete: true, ..OrdersOutcome::default() };
     let mut seen: BTreeSet<State> = BTreeSet::from([start.clone()]);
     let mut open: Vec<(State, Vec<Event>)> = vec![(start.clone(), Vec::new())];
     while let Some((state, path)) = open.pop() {
@@ -101,7 +101,7 @@ fn next_interval(end: &State, builds: &Builds) -> State {
     state
 }
 
-fn judge(start: &State, end: &State, builds: &Builds, path: &[Event], answer: &mut Answer) {
+fn judge(start: &State, end: &State, builds: &Builds, path: &[Event], answer: &mut OrdersOutcome) {
     let later = next_interval(end, builds);
     let tracked: BTreeSet<&Id> = later.inventories.values().flatten().collect();
     let places: BTreeSet<&Place> = start.objects.keys().chain(end.objects.keys()).collect();

@@ -1,7 +1,7 @@
 //! What the controllers' sources say of each case, as data.
 
 use super::helm::Release;
-use super::orders::{Answer, Outcome, explore};
+use super::orders::{OrdersOutcome, Outcome, explore};
 use super::{
     Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Place, Refusal, Role, Settings, Ssa, State,
 };
@@ -67,7 +67,7 @@ impl Case {
         Case { before, after, failing: Vec::new(), parent_prunes: true }
     }
 
-    fn run(&self) -> Answer {
+    fn run(&self) -> OrdersOutcome {
         let mut state = State::default();
         let root = kustomization("p", Settings { prune: self.parent_prunes, ..settings() });
         state.place(ApplyTarget::Local, root, None);

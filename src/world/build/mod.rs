@@ -15,7 +15,8 @@ pub use memo::Memo;
 pub(crate) use generate::{generated_resources, has_kustomization};
 
 use crate::build::kustomize::{
-    self, BuildError, Class, FileRole, Links, LoadRestriction, Options, Order, Rewrite, RootFile, Warning,
+    self, BuildError, ErrorClass, FileRole, Links, LoadRestriction, Options, Order, Rewrite, RootFile,
+    Warning,
 };
 use crate::build::substitute;
 use crate::build::substitute::{BadVariable, MissingSource, Problem, Variables};
@@ -112,7 +113,7 @@ pub enum FailureKind {
     /// The objects of its cluster outgrow a limit of this program.
     TooLarge,
     /// kustomize refuses what is there.
-    Unbuildable(Class),
+    Unbuildable(ErrorClass),
 }
 
 /// Builds a Flux Kustomization (its effective object) inside a tree. `strict`:
@@ -182,15 +183,15 @@ fn substituted(
     variables: &Variables,
     strict: bool,
     size: &mut u64,
-) -> Result<(), (Class, String)> {
+) -> Result<(), (ErrorClass, String)> {
     let substituted = substitute::substitute(object.node.get_ref(), variables, strict)
-        .map_err(|error| (Class::Output, error.to_string()))?;
+        .map_err(|error| (ErrorClass::Output, error.to_string()))?;
     if !substituted.node.is(&object.node) {
         *size = size.saturating_add(Sizes::default().of(substituted.node.get_ref()));
     }
     if *size > kustomize::OUTPUT_LIMIT {
         let limit = kustomize::OUTPUT_LIMIT >> 20;
-        return Err((Class::Limit, format!("its substituted objects come to more than {limit} MiB")));
+        return Err((ErrorClass::Limit, format!("its substituted objects come to more than {limit} MiB")));
     }
     object.node = substituted.node;
     if variables.runs() == Some(true) {
@@ -385,7 +386,7 @@ impl FluxBuild {
             };
             if let Some(field) = ["apiVersion", "kind"].iter().find(|field| !is_there(field)) {
                 self.unusable.push(BuildFailure {
-                    kind: FailureKind::Unbuildable(Class::NotAnObject),
+                    kind: FailureKind::Unbuildable(ErrorClass::NotAnObject),
                     message: format!("an object has no {field}"),
                     location: node.location(),
                     related: Box::default(),

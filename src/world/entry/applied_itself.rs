@@ -4,7 +4,7 @@
 //! completes with a patch.
 
 use super::leftovers::is_leftover;
-use super::{Entry, Form, path_of, source_of};
+use super::{EntryPoint, Form, path_of, source_of};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{Known, Node};
 use crate::model::{Certainty, Object, ObjectId, kinds};
@@ -21,14 +21,14 @@ struct Written<'s> {
     path: String,
 }
 
-pub(super) fn find(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -> Vec<Entry> {
+pub(super) fn find(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -> Vec<EntryPoint> {
     let mut entries = below(snapshot, overlays);
     entries.extend(merged(snapshot, overlays, memo, &entries));
     entries
 }
 
 /// Those that lie below their own path with their source.
-pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<Entry> {
+pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<EntryPoint> {
     let all: Vec<Written<'_>> = snapshot
         .objects()
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<Entry> {
     below_their_path(snapshot, overlays, &all)
 }
 
-fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>]) -> Vec<Entry> {
+fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>]) -> Vec<EntryPoint> {
     let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
     let is_below = |file: &str, path: &str| {
         path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
@@ -71,14 +71,14 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
                 && is_below(other.path(), &written.path)
         })
     };
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<EntryPoint> = Vec::new();
     for written in &candidates {
         let outer = candidates.iter().any(|other| {
             other.path.len() < written.path.len() && is_below(written.object.path(), &other.path)
         });
         let Some(source) = source_below(written).filter(|_| !outer) else { continue };
         let node = written.object.node.get_ref();
-        entries.push(Entry {
+        entries.push(EntryPoint {
             kustomizations: vec![(written.object.id.clone(), written.object.node.clone())],
             source: source_of(&written.object.id, node),
             generated: vec![(source.id.clone(), None)],
@@ -87,7 +87,7 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
             location: node.location(),
             certainty: Certainty::Stated,
             form: Form::AppliesItself,
-            ..Entry::unstated(written.path.clone())
+            ..EntryPoint::unstated(written.path.clone())
         });
     }
     // Of several with one path the first stands for all: the one of the source that
@@ -102,7 +102,12 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
 
 /// Overlays that nothing includes and that build a Kustomization of their own
 /// directory.
-fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[Entry]) -> Vec<Entry> {
+fn merged(
+    snapshot: &Arc<Snapshot>,
+    overlays: &Overlays,
+    memo: &Memo,
+    known: &[EntryPoint],
+) -> Vec<EntryPoint> {
     let flux: FxHashSet<Arc<str>> = snapshot
         .objects()
         .iter()
@@ -136,7 +141,7 @@ fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[E
             if written.is_none() && !elsewhere {
                 continue;
             }
-            entries.push(Entry {
+            entries.push(EntryPoint {
                 url: written
                     .as_ref()
                     .and_then(|(_, node)| node.str_at("/spec/url"))
@@ -148,7 +153,7 @@ fn merged(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo, known: &[E
                 location: view.location_at("/spec/path").or_else(|| view.location()),
                 certainty: Certainty::Stated,
                 form: Form::AppliesItself,
-                ..Entry::unstated(leaf.to_string())
+                ..EntryPoint::unstated(leaf.to_string())
             });
         }
     }

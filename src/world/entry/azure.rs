@@ -2,7 +2,7 @@
 //! in JSON, Crossplane's FluxConfiguration. Each entry of `kustomizations` is a
 //! root of its own, named after the configuration and its key.
 
-use super::{Entry, Form, by_path, clean_path};
+use super::{EntryPoint, Form, by_path, clean_path};
 use crate::files::Snapshot;
 use crate::lang::yaml::NodeRef;
 use crate::world::source::normalise;
@@ -18,7 +18,7 @@ struct Configuration<'n> {
     roots: Vec<(String, NodeRef<'n>)>,
 }
 
-pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
+pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     let marker = memmem::Finder::new("luxConfiguration");
     for file in snapshot.files().iter().filter(|file| file.is_manifest) {
@@ -77,7 +77,7 @@ fn of_crossplane(root: NodeRef<'_>) -> Option<Configuration<'_>> {
 }
 
 impl Configuration<'_> {
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<EntryPoint> {
         let name_of = |key: &str| format!("{}-{key}", self.name);
         let one = |(key, path): &(String, NodeRef<'_>)| {
             let text = path.as_str()?;

@@ -3,7 +3,7 @@
 
 use super::holes::has_holes;
 use super::leftovers::is_leftover;
-use super::{Entry, source_of};
+use super::{EntryPoint, source_of};
 use crate::files::{FileTree, Snapshot, join};
 use crate::model::kinds;
 use crate::model::{Called, Object};
@@ -87,7 +87,7 @@ fn is_product(snapshot: &Snapshot) -> bool {
 
 /// Without a stated entry point: the paths that hold Flux Kustomizations which
 /// no other one applies. One that lies below its own path is a home-made root.
-pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -> Vec<Entry> {
+pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -> Vec<EntryPoint> {
     if is_product(snapshot) {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         overlays.leaves().map(|leaf| (leaf.clone(), overlays.reach(snapshot, leaf))).collect();
     let alone = alone(&self::leaves(snapshot, overlays, &flux_files(snapshot)));
     let mut tried: BTreeMap<&String, bool> = BTreeMap::new();
-    let mut groups: BTreeMap<String, Entry> = BTreeMap::new();
+    let mut groups: BTreeMap<String, EntryPoint> = BTreeMap::new();
     for object in not_covered(snapshot, overlays, &found) {
         let file = &**object.path();
         let mut built = false;
@@ -114,7 +114,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
             continue;
         }
         let directory = group_directory(file, &alone);
-        let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
+        let entry = groups.entry(directory.clone()).or_insert_with(|| EntryPoint::unstated(directory));
         if entry.source.is_none() {
             entry.source = source_of(&object.id, object.node.get_ref()).filter(|source| own.contains(source));
         }
@@ -208,7 +208,7 @@ fn not_covered<'f>(
 }
 
 /// A directory below another one's belongs to the same cluster.
-fn merge_nested(groups: &mut BTreeMap<String, Entry>) {
+fn merge_nested(groups: &mut BTreeMap<String, EntryPoint>) {
     let roots: Vec<String> = groups.keys().cloned().collect();
     for root in &roots {
         let parent =
@@ -236,11 +236,11 @@ fn add_overlay(
     memo: &Memo,
     own: &BTreeSet<Called>,
     alone: &BTreeSet<String>,
-    groups: &mut BTreeMap<String, Entry>,
+    groups: &mut BTreeMap<String, EntryPoint>,
 ) -> bool {
     let directory = group_directory(&format!("{leaf}/"), alone);
     let Ok(build) = build_overlay(&FileTree::root(snapshot.clone()), leaf, memo) else { return false };
-    let entry = groups.entry(directory.clone()).or_insert_with(|| Entry::unstated(directory));
+    let entry = groups.entry(directory.clone()).or_insert_with(|| EntryPoint::unstated(directory));
     for object in build.objects {
         let node = object.node.get_ref();
         if let Some(id) = object.id.clone().filter(kinds::is_kustomization)

@@ -1,7 +1,7 @@
 //! Releases of the flux-instance chart in helmfiles: what installs Flux before
 //! Flux takes over. A template is read as text: only what is literal counts.
 
-use super::Entry;
+use super::EntryPoint;
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{Node, parse_nodes};
 use crate::world::instance;
@@ -15,7 +15,7 @@ fn is_helmfile(path: &str) -> bool {
     yaml && (name.starts_with("helmfile") || directory.split('/').any(|part| part.starts_with("helmfile")))
 }
 
-pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
+pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     for file in snapshot.files().iter().filter(|file| is_helmfile(&file.path)) {
         let Some(stream) = snapshot.stream(file).filter(|stream| stream.text.contains("flux-instance"))

@@ -5,7 +5,7 @@
 //! resource `flux_bootstrap_git`; chart `flux2-sync`; Cluster API's addons.
 
 use super::leftovers::is_leftover;
-use super::{Entry, Form, by_path, clean_path, path_of, source_of};
+use super::{EntryPoint, Form, by_path, clean_path, path_of, source_of};
 use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Known, Location, NodeRef, parse_nodes};
 use crate::model::{Object, ObjectId, kinds};
@@ -13,7 +13,7 @@ use crate::world::source::normalise;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
+pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     let mut texts: FxHashSet<(&str, Arc<str>)> = FxHashSet::default();
     let charts = sync_charts(snapshot);
@@ -48,7 +48,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     entries
 }
 
-fn of_eksctl(node: NodeRef<'_>) -> Option<Entry> {
+fn of_eksctl(node: NodeRef<'_>) -> Option<EntryPoint> {
     let flags = node.at("/gitops/flux/flags")?;
     let path = flags.get("path")?;
     let text = |key: &str| flags.get(key).and_then(NodeRef::as_str).map(|text| text.into_owned());
@@ -88,7 +88,7 @@ fn is_sync_chart(charts: &FxHashSet<&str>, node: NodeRef<'_>) -> bool {
     }
 }
 
-fn of_sync_chart(object: &Object) -> Option<Entry> {
+fn of_sync_chart(object: &Object) -> Option<EntryPoint> {
     let node = object.node.get_ref();
     let path = node.at("/spec/values/kustomization/spec/path")?;
     let target = node.str_at("/spec/targetNamespace");
@@ -103,7 +103,7 @@ fn of_sync_chart(object: &Object) -> Option<Entry> {
 
 /// The manifests that a ClusterResourceSet applies to the clusters that it
 /// selects: each value of `data` is a text of them.
-fn of_texts(object: &Object) -> Vec<Entry> {
+fn of_texts(object: &Object) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     let values =
         ["/data", "/stringData"].into_iter().flat_map(|field| object.node.get_ref().entries_at(field));
@@ -115,7 +115,7 @@ fn of_texts(object: &Object) -> Vec<Entry> {
             let (Known::Value(root), Some(source)) = (path_of(node), source_of(&id, node)) else { continue };
             let namespace = id.namespace.as_deref().unwrap_or("flux-system");
             let entry = by_path(namespace, &id.name, &source.name, &root, value.location());
-            entries.push(Entry { form: Form::ResourceSet, ..entry });
+            entries.push(EntryPoint { form: Form::ResourceSet, ..entry });
         }
     }
     entries
@@ -123,7 +123,7 @@ fn of_texts(object: &Object) -> Vec<Entry> {
 
 /// `resource "flux_bootstrap_git" "NAME" { path = "…" }`. What is no literal text
 /// is known when Terraform runs.
-fn of_terraform(file: &str, text: &str) -> Vec<Entry> {
+fn of_terraform(file: &str, text: &str) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     for (at, _) in text.match_indices("\"flux_bootstrap_git\"") {
         let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -163,7 +163,7 @@ fn of_terraform(file: &str, text: &str) -> Vec<Entry> {
         let namespace = namespace.unwrap_or_else(|| "flux-system".to_owned());
         let root = if path == "${}" { path } else { clean_path(&path) };
         let entry = by_path(&namespace, &namespace, &namespace, &root, Some(place));
-        entries.push(Entry { form: Form::Terraform, ..entry });
+        entries.push(EntryPoint { form: Form::Terraform, ..entry });
     }
     entries
 }

@@ -21,7 +21,7 @@ pub(crate) use super::entry_point::clean_path;
 pub(crate) use guessed::suggestions;
 pub(crate) use leftovers::{is_archive, is_leftover};
 
-use super::entry_point::{Entry, Form, Unsettled, path_of, source_of};
+use super::entry_point::{EntryPoint, Form, Unsettled, path_of, source_of};
 use super::instance;
 use super::overlays::Overlays;
 use super::pushes::Push;
@@ -36,9 +36,9 @@ use std::sync::Arc;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct EntryPoints {
     /// The entry points, in order of their roots.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
     /// What could not be resolved.
     pub unsettled: Vec<Unsettled>,
 }
@@ -52,7 +52,7 @@ pub(super) fn find(
     overlays: &Overlays,
     pushes: &[Push],
     memo: &Memo,
-) -> Found {
+) -> EntryPoints {
     let mut candidates = stated(snapshot, memo);
     candidates.sort_by_key(|entry| entry.form);
     let mut found = place::settle(candidates, snapshot, overlays, pushes);
@@ -71,12 +71,12 @@ pub(super) fn find(
         found.entries.retain(|entry| !is_installer(entry.form));
         found.unsettled.retain(|one| !is_installer(one.form));
     }
-    let configured: Vec<&crate::config::Cluster> =
+    let configured: Vec<&crate::config::ClusterConfig> =
         config.clusters.iter().filter(|cluster| cluster.path.is_some()).collect();
     if found.entries.is_empty() || !configured.is_empty() {
-        let known = |entry: &Entry| found.entries.iter().any(|other| other.root == entry.root);
-        let own: Vec<Entry> = applied_itself::find(snapshot, overlays, memo);
-        let own: Vec<Entry> = own.into_iter().filter(|entry| !known(entry)).collect();
+        let known = |entry: &EntryPoint| found.entries.iter().any(|other| other.root == entry.root);
+        let own: Vec<EntryPoint> = applied_itself::find(snapshot, overlays, memo);
+        let own: Vec<EntryPoint> = own.into_iter().filter(|entry| !known(entry)).collect();
         found.entries.extend(own);
     }
     if !configured.is_empty() {
@@ -107,14 +107,14 @@ fn applies(overlays: &Overlays, root: &str, file: &str) -> bool {
 
 /// Kustomizations that one gotk-sync.yaml holds are applied together: they are roots of
 /// one cluster. The one that applies the file itself stands for it, else the first.
-fn of_one_file(entries: Vec<Entry>) -> Vec<Entry> {
-    let applies_itself = |entry: &Entry| {
+fn of_one_file(entries: Vec<EntryPoint>) -> Vec<EntryPoint> {
+    let applies_itself = |entry: &EntryPoint| {
         let below = entry.file().strip_prefix(entry.root.as_str());
         below.is_some_and(|rest| entry.root.is_empty() || rest.starts_with('/'))
     };
-    let mut clusters: Vec<Entry> = Vec::new();
+    let mut clusters: Vec<EntryPoint> = Vec::new();
     for entry in entries {
-        let same = |other: &Entry| {
+        let same = |other: &EntryPoint| {
             entry.form == Form::Sync
                 && other.form == Form::Sync
                 && entry.location.is_some()
@@ -141,7 +141,11 @@ fn of_one_file(entries: Vec<Entry>) -> Vec<Entry> {
     clusters
 }
 
-fn of_config(cluster: &crate::config::Cluster, found: &Found, snapshot: &Snapshot) -> Option<Entry> {
+fn of_config(
+    cluster: &crate::config::ClusterConfig,
+    found: &EntryPoints,
+    snapshot: &Snapshot,
+) -> Option<EntryPoint> {
     let path = cluster.path.as_ref()?;
     let location = Some(path.location.clone());
     let mut entry = match found.entries.iter().find(|entry| entry.root == path.value) {
@@ -162,7 +166,7 @@ fn of_config(cluster: &crate::config::Cluster, found: &Found, snapshot: &Snapsho
 /// Where only its path is stated, the source of a cluster is the one that
 /// Kustomizations name and nothing here defines: what installs Flux makes it, and
 /// others with it.
-fn with_unseen_source(mut entry: Entry, snapshot: &Snapshot) -> Entry {
+fn with_unseen_source(mut entry: EntryPoint, snapshot: &Snapshot) -> EntryPoint {
     let mut counts: BTreeMap<Called, usize> = BTreeMap::new();
     for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
         if let Some(source) = source_of(&object.id, object.node.get_ref()) {
@@ -211,7 +215,7 @@ fn with_unseen_source(mut entry: Entry, snapshot: &Snapshot) -> Entry {
 }
 
 /// Everything that says what is applied, before it is known where that lies.
-fn stated(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<Entry> {
+fn stated(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<EntryPoint> {
     let mut entries = sync::find(snapshot);
     for object in snapshot.objects() {
         if object.id.is(kinds::OPERATOR, "FluxInstance") {
@@ -244,7 +248,7 @@ pub(super) fn by_path(
     source: &str,
     path: &str,
     location: Option<Location>,
-) -> Entry {
+) -> EntryPoint {
     let kind = "GitRepository";
     let generated = ObjectId {
         api_version: "source.toolkit.fluxcd.io/v1".into(),
@@ -252,11 +256,11 @@ pub(super) fn by_path(
         namespace: Some(namespace.into()),
         name: source.into(),
     };
-    Entry {
+    EntryPoint {
         kustomizations: vec![synthetic(namespace, name, source, path, &location)],
         generated: vec![(generated, None)],
         source: Some(Called::new(kind, Some(namespace), source)),
-        ..Entry::stated(path.to_owned(), Form::Sync, location)
+        ..EntryPoint::stated(path.to_owned(), Form::Sync, location)
     }
 }
 

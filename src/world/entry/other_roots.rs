@@ -3,7 +3,7 @@
 //! applied by hand and applies itself since. Where the instance is applied, the other root is
 //! left over, unless what runs needs it.
 
-use super::{Entry, Form, clean_path};
+use super::{EntryPoint, Form, clean_path};
 use crate::files::{Snapshot, join};
 use crate::model::{Certainty, kinds};
 use crate::world::overlays::Overlays;
@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 /// Take entry points that nothing of their own applies for assumed where another
 /// root is there, and note what that one may have applied.
-pub(super) fn compare(entries: &mut [Entry], snapshot: &Arc<Snapshot>, overlays: &Overlays) {
-    let by_operator = |entry: &Entry| matches!(entry.form, Form::Instance | Form::Chart | Form::Helmfile);
+pub(super) fn compare(entries: &mut [EntryPoint], snapshot: &Arc<Snapshot>, overlays: &Overlays) {
+    let by_operator =
+        |entry: &EntryPoint| matches!(entry.form, Form::Instance | Form::Chart | Form::Helmfile);
     if !entries.iter().any(by_operator) {
         return;
     }
     let paths = paths_by_file(snapshot);
-    let mut others: Option<Vec<Entry>> = None;
+    let mut others: Option<Vec<EntryPoint>> = None;
     let roots: FxHashSet<String> = entries.iter().map(|entry| entry.root.clone()).collect();
     for entry in entries.iter_mut().filter(|entry| by_operator(entry)) {
         let applied = closure(&entry.root, &entry.tree, &paths, snapshot, overlays);

@@ -4,7 +4,7 @@
 
 use super::holes::{Variables, expand, has_holes};
 use super::leftovers::is_archived;
-use super::{Entry, Form, Found, Unsettled, clean_path};
+use super::{EntryPoint, EntryPoints, Form, Unsettled, clean_path};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{Location, Node};
@@ -24,12 +24,12 @@ struct Place {
 
 /// The candidates whose root exists, each root once, and what is left over.
 pub(super) fn settle(
-    candidates: Vec<Entry>,
+    candidates: Vec<EntryPoint>,
     snapshot: &Arc<Snapshot>,
     overlays: &Overlays,
     pushes: &[Push],
-) -> Found {
-    let mut found = Found::default();
+) -> EntryPoints {
+    let mut found = EntryPoints::default();
     let mut variables: Option<Variables> = None;
     for entry in candidates {
         if is_archived(entry.file()) || is_archived(&entry.root) {
@@ -69,7 +69,7 @@ pub(super) fn settle(
     // What another statement settles needs no complaint.
     let entries = &found.entries;
     found.unsettled.retain(|one| {
-        let same = |entry: &Entry| entry.root == clean_path(&one.path) || one.form == Form::Helmfile;
+        let same = |entry: &EntryPoint| entry.root == clean_path(&one.path) || one.form == Form::Helmfile;
         !entries.iter().any(same)
     });
     drop_stale(&mut found.entries, snapshot, overlays);
@@ -77,7 +77,7 @@ pub(super) fn settle(
     found
 }
 
-fn unsettled(entry: &Entry, why: &str) -> Unsettled {
+fn unsettled(entry: &EntryPoint, why: &str) -> Unsettled {
     let id = entry.kustomizations.first().map(|(id, _)| id.clone());
     Unsettled {
         id: id.unwrap_or_else(|| crate::model::ObjectId {
@@ -94,7 +94,7 @@ fn unsettled(entry: &Entry, why: &str) -> Unsettled {
 }
 
 /// The root Kustomization with its path written out.
-fn set_path(entry: &mut Entry, path: &str) {
+fn set_path(entry: &mut EntryPoint, path: &str) {
     for (_, node) in &mut entry.kustomizations {
         let place: Option<Location> = node.get_ref().location_at("/spec/path");
         if let Some(spec) = node.get_mut("spec") {
@@ -103,7 +103,7 @@ fn set_path(entry: &mut Entry, path: &str) {
     }
 }
 
-fn place(entry: &Entry, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Push]) -> Result<Place, String> {
+fn place(entry: &EntryPoint, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Push]) -> Result<Place, String> {
     let exists = |path: &str| snapshot.has_directory(path);
     let at =
         |tree: &str, certainty, is_tree_known| Ok(Place { tree: tree.to_owned(), certainty, is_tree_known });
@@ -152,7 +152,7 @@ fn place(entry: &Entry, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Push]) -
 
 /// A path that is the top of its source: the repository's, where that holds a
 /// kustomization or the bootstrap's directory, else a directory above the file.
-fn at_top(entry: &Entry, snapshot: &Snapshot) -> Result<Place, String> {
+fn at_top(entry: &EntryPoint, snapshot: &Snapshot) -> Result<Place, String> {
     let at = |tree: &str, certainty| Ok(Place { tree: tree.to_owned(), certainty, is_tree_known: true });
     if entry.form == Form::Sync {
         let directory = entry.file().rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -182,12 +182,12 @@ fn ending_in(path: &str, snapshot: &Snapshot) -> Vec<String> {
 
 /// Where a script bootstraps each cluster at one pattern of paths, a gotk-sync.yaml
 /// of another layout is what was there before.
-fn drop_other_layouts(entries: &mut Vec<Entry>, snapshot: &Snapshot) {
+fn drop_other_layouts(entries: &mut Vec<EntryPoint>, snapshot: &Snapshot) {
     if !entries.iter().any(|entry| entry.form == Form::Sync) {
         return;
     }
     let patterns = pushes::bootstraps(snapshot);
-    let fits = |entry: &Entry| {
+    let fits = |entry: &EntryPoint| {
         let fit = |(before, after): &(String, String)| {
             entry.root.starts_with(before.as_str()) && entry.root.ends_with(after.as_str())
         };
@@ -201,7 +201,7 @@ fn drop_other_layouts(entries: &mut Vec<Entry>, snapshot: &Snapshot) {
 /// Drop what a migration left behind: a FluxInstance that nothing applies beside
 /// something that is, and a gotk-sync.yaml whose root holds or lies in that of
 /// an instance which its own root applies.
-fn drop_stale(entries: &mut Vec<Entry>, snapshot: &Arc<Snapshot>, overlays: &Overlays) {
+fn drop_stale(entries: &mut Vec<EntryPoint>, snapshot: &Arc<Snapshot>, overlays: &Overlays) {
     if entries.len() < 2
         || !entries.iter().any(|entry| entry.form == Form::Instance || entry.form == Form::Chart)
     {
@@ -222,7 +222,7 @@ fn drop_stale(entries: &mut Vec<Entry>, snapshot: &Arc<Snapshot>, overlays: &Ove
     }
     paths.extend(entries.iter().map(|entry| entry.root.clone()));
     paths.extend(overlays.leaves().cloned());
-    let wanted: FxHashSet<&str> = entries.iter().map(Entry::file).collect();
+    let wanted: FxHashSet<&str> = entries.iter().map(EntryPoint::file).collect();
     let mut applied: FxHashSet<Arc<str>> = FxHashSet::default();
     for path in &paths {
         applied.extend(overlays.reach(snapshot, path).into_iter().filter(|file| wanted.contains(&**file)));
@@ -233,13 +233,13 @@ fn drop_stale(entries: &mut Vec<Entry>, snapshot: &Arc<Snapshot>, overlays: &Ove
             || one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
             || other.strip_prefix(one).is_some_and(|rest| rest.starts_with('/'))
     };
-    let is_applied = |entry: &Entry| applied.contains(entry.file());
-    let is_own = |entry: &Entry| {
+    let is_applied = |entry: &EntryPoint| applied.contains(entry.file());
+    let is_own = |entry: &EntryPoint| {
         let directory = entry.file().rsplit_once('/').map_or("", |(directory, _)| directory);
         directory == entry.root
             || entry.root.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
     };
-    let operator = |entry: &Entry| matches!(entry.form, Form::Instance | Form::Chart);
+    let operator = |entry: &EntryPoint| matches!(entry.form, Form::Instance | Form::Chart);
     let live: Vec<bool> = entries
         .iter()
         .map(|entry| match entry.form {

@@ -1,7 +1,7 @@
 //! `gotk-sync.yaml`: what `flux bootstrap` writes, or a stub of comments that it
 //! will fill in.
 
-use super::{Entry, Form, by_path, clean_path, source_of};
+use super::{EntryPoint, Form, by_path, clean_path, source_of};
 use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Location};
 use crate::model::Object;
@@ -10,7 +10,7 @@ use crate::world::source::{normalise, reference};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
+pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
     let mut entries = Vec::new();
     let stubs: Vec<&str> = snapshot
         .files()
@@ -44,20 +44,20 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<Entry> {
     entries
 }
 
-fn from_sync(snapshot: &Snapshot, object: &Object) -> Entry {
+fn from_sync(snapshot: &Snapshot, object: &Object) -> EntryPoint {
     let node = object.node.get_ref();
     let source = source_of(&object.id, node);
     let written = source
         .as_ref()
         .and_then(|source| snapshot.objects_in(object.path()).iter().find(|other| source.is(&other.id)));
-    Entry {
+    EntryPoint {
         kustomizations: vec![(object.id.clone(), object.node.clone())],
         // Bootstrap applies it beside the Kustomization.
         generated: written.map(|other| (other.id.clone(), None)).into_iter().collect(),
         url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
         reference: written.and_then(|other| reference(other.node.get_ref())),
         source,
-        ..Entry::stated(
+        ..EntryPoint::stated(
             clean_path(&node.str_at("/spec/path").unwrap_or_default()),
             Form::Sync,
             node.location(),

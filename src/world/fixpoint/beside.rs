@@ -6,7 +6,7 @@ use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Node, Tree};
 use crate::model::{Maker, ObjectId};
 use crate::world::build::BuiltObject;
-use crate::world::entry_point::Entry;
+use crate::world::entry_point::EntryPoint;
 use crate::world::inventory::{Kinds, Opener, OpenerCause, Written};
 use crate::world::{ApplyTarget, Placed};
 use rustc_hash::FxHashSet;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What may be in a cluster by its entry point: what another root has applied,
 /// sources that come with the installation.
-pub(super) fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
+pub(super) fn openers_of(snapshot: &Snapshot, entry: &EntryPoint) -> Vec<Opener> {
     let other = |(id, files): &(ObjectId, FxHashSet<Arc<str>>)| {
         let objects = snapshot.objects().iter().filter(|object| files.contains(object.path()));
         Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
@@ -37,7 +37,7 @@ pub(super) fn openers_of(snapshot: &Snapshot, entry: &Entry) -> Vec<Opener> {
 
 /// Without a stated entry point, what lies beside the root Kustomizations is
 /// taken to be applied by hand.
-pub(super) fn by_hand(snapshot: &Snapshot, entry: &Entry, grown: &Grown) -> Vec<Placed> {
+pub(super) fn by_hand(snapshot: &Snapshot, entry: &EntryPoint, grown: &Grown) -> Vec<Placed> {
     let mut placed = Vec::new();
     let directory = |file: &FilePath| {
         let above = file.shown().rsplit_once('/').map_or("", |(directory, _)| directory);

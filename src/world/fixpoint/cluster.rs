@@ -6,8 +6,8 @@ use super::round::Round;
 use super::start::Start;
 use super::walk::round;
 use crate::model::{Certainty, Maker, kinds};
-use crate::world::earlier::{Built, Identity};
-use crate::world::entry_point::Entry;
+use crate::world::earlier::{EarlierBuild, Identity};
+use crate::world::entry_point::EntryPoint;
 use crate::world::{ApplyTarget, Placed, capabilities, instance};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 
 /// Grows a cluster, and once more where the object that states its entry point
 /// turns out to be of another namespace: there the operator makes the pair.
-pub(crate) fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+pub(crate) fn grow_placed(repository: &Repository<'_>, entry: &EntryPoint, name: Arc<str>) -> Grown {
     let grown = grow(repository, entry, name.clone());
     let Some((kind, object, file)) = entry.stated_by.as_ref().filter(|_| entry.owned) else { return grown };
     let placed = grown.objects.iter().find(|(id, built, target, _)| {
@@ -39,8 +39,8 @@ pub(crate) fn grow_placed(repository: &Repository<'_>, entry: &Entry, name: Arc<
 }
 
 /// Grows a cluster.
-pub(crate) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
-    let mut known: FxHashMap<Identity, Built> = FxHashMap::default();
+pub(crate) fn grow(repository: &Repository<'_>, entry: &EntryPoint, name: Arc<str>) -> Grown {
+    let mut known: FxHashMap<Identity, EarlierBuild> = FxHashMap::default();
     let mut start = Start::first(repository, entry, &name);
     let mut grown = Grown::of_nothing(repository, entry, name);
     // The roots by themselves first: most apply their own definition, and what they
@@ -68,7 +68,7 @@ pub(crate) fn grow(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -
 }
 
 impl Grown {
-    fn of_nothing(repository: &Repository<'_>, entry: &Entry, name: Arc<str>) -> Grown {
+    fn of_nothing(repository: &Repository<'_>, entry: &EntryPoint, name: Arc<str>) -> Grown {
         Grown {
             name: Some(name),
             root: entry.root.clone(),
@@ -101,7 +101,7 @@ impl Grown {
 
     /// What the operator makes of an instance is there beside what Git holds, and
     /// before it: copies in Git are left alone.
-    fn add_pair(&mut self, entry: &Entry) {
+    fn add_pair(&mut self, entry: &EntryPoint) {
         if !entry.owned {
             return;
         }
@@ -113,7 +113,7 @@ impl Grown {
     }
 
     /// What nothing in Git applies.
-    fn add_beside(&mut self, repository: &Repository<'_>, entry: &Entry) {
+    fn add_beside(&mut self, repository: &Repository<'_>, entry: &EntryPoint) {
         for object in &entry.overlay {
             if let Some(id) = object.id.clone() {
                 self.objects.push((id, object.clone(), ApplyTarget::Local, Maker::Entry));

@@ -5,7 +5,7 @@ use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Location};
 use crate::model::{Called, Certainty, Maker, ObjectId};
 use crate::world::build::FluxBuild;
-use crate::world::earlier::{Built, Earlier, Identity};
+use crate::world::earlier::{Earlier, EarlierBuild, Identity};
 use crate::world::entry_point::Form;
 use crate::world::inventory::Opener;
 use crate::world::releases::{self, Release};
@@ -47,7 +47,7 @@ pub(crate) struct Grown {
     pub(crate) releases: Vec<Release>,
     /// What their charts make.
     pub(crate) rendered: Vec<Placed>,
-    pub(crate) builds: FxHashMap<Identity, Built>,
+    pub(crate) builds: FxHashMap<Identity, EarlierBuild>,
     /// What may have applied more: other roots.
     pub(crate) openers: Vec<Opener>,
 }

@@ -1,6 +1,6 @@
 //! What clusters are called.
 
-use crate::world::entry_point::Entry;
+use crate::world::entry_point::EntryPoint;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const TOPS: [&str; 3] = ["kubernetes", "k8s", "flux"];
 /// The name of an entry point by itself: the configuration's, else the last
 /// component of its root that is more than the word for what lies there, else
 /// the repository's.
-fn own_name(entry: &Entry) -> String {
+fn own_name(entry: &EntryPoint) -> String {
     if let Some(name) = &entry.name {
         return name.clone();
     }
@@ -31,7 +31,7 @@ fn own_name(entry: &Entry) -> String {
 }
 
 /// Names, on collision the shortest unique suffix of the root path.
-pub(crate) fn cluster_names(entries: &[Entry]) -> Vec<Arc<str>> {
+pub(crate) fn cluster_names(entries: &[EntryPoint]) -> Vec<Arc<str>> {
     let suffix = |root: &str, count: usize| {
         let segments: Vec<&str> = root.split('/').filter(|segment| !segment.is_empty()).collect();
         match segments.len() {

@@ -4,7 +4,7 @@ use super::sets::Providers;
 use super::start::Start;
 use super::step::Due;
 use crate::lang::yaml::FilePath;
-use crate::world::earlier::{Built, Identity};
+use crate::world::earlier::{EarlierBuild, Identity};
 use crate::world::releases::Release;
 use crate::world::{Applied, Placed, ResourceSet};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,7 +32,7 @@ pub(super) struct Round {
 pub(super) struct Walk<'r, 's> {
     pub(super) start: &'r Start<'s>,
     /// The builds of the rounds before, and of this one.
-    pub(super) known: &'r mut FxHashMap<Identity, Built>,
+    pub(super) known: &'r mut FxHashMap<Identity, EarlierBuild>,
     /// Whether what the roots apply is built as well.
     pub(super) follows: bool,
     pub(super) providers: Providers<'r>,

@@ -6,7 +6,7 @@ use super::shape::{injects_variables, rendered, shapes, shaping};
 use crate::config::Target;
 use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{Called, Certainty, ObjectId};
-use crate::world::entry_point::Entry;
+use crate::world::entry_point::EntryPoint;
 use crate::world::source::{Objects, Sources};
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, capabilities};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 pub(super) struct Start<'a> {
     pub(super) repository: &'a Repository<'a>,
     pub(super) sources: Sources<'a>,
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a EntryPoint,
     /// What the configuration says of the cluster.
     target: Target,
     /// What the entry point puts there, of that which shapes builds.
@@ -31,7 +31,7 @@ pub(super) struct Start<'a> {
 
 impl<'a> Start<'a> {
     /// That of the first round, of what the files state.
-    pub(super) fn first(repository: &'a Repository<'a>, entry: &'a Entry, name: &str) -> Start<'a> {
+    pub(super) fn first(repository: &'a Repository<'a>, entry: &'a EntryPoint, name: &str) -> Start<'a> {
         let Repository { snapshot, shared, pushes, config, .. } = repository;
         let mut urls = repository.urls.clone();
         urls.extend(entry.url.clone());
@@ -86,7 +86,7 @@ impl<'a> Start<'a> {
 
 fn settings<'o>(
     repository: &Repository<'_>,
-    entry: &Entry,
+    entry: &EntryPoint,
     target: &Target,
     objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
 ) -> Settings {
@@ -95,7 +95,7 @@ fn settings<'o>(
 }
 
 /// What an entry point puts into its cluster by itself, of that which shapes builds.
-fn given(entry: &Entry) -> Vec<(Called, (ObjectId, Node))> {
+fn given(entry: &EntryPoint) -> Vec<(Called, (ObjectId, Node))> {
     let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
     let roots = entry.kustomizations.iter().map(|(id, node)| (id, node)).filter(|_| entry.owned);
     let made = pair.chain(roots).map(|(id, node)| (id.called(), (id.clone(), node.clone())));

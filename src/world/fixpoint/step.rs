@@ -9,7 +9,7 @@ use crate::files::FileTree;
 use crate::lang::yaml::{Known, Node, NodeRef};
 use crate::model::{Called, Maker, ObjectId};
 use crate::world::build::{self, BuildFailure, FailureKind};
-use crate::world::earlier::{Built, Identity, Inputs};
+use crate::world::earlier::{EarlierBuild, Identity, Inputs};
 use crate::world::entry_point::{self, source_of};
 use crate::world::source::{Objects, SourceState, Sources};
 use crate::world::{Applied, Outcome, TreeOf};
@@ -33,7 +33,7 @@ pub(super) struct Step {
     pub(super) tree: Result<FileTree, Outcome>,
     pub(super) state: SourceState,
     /// Its build, where that of the round before isn't the same.
-    pub(super) built: Option<Built>,
+    pub(super) built: Option<EarlierBuild>,
 }
 
 impl Start<'_> {
@@ -53,7 +53,7 @@ impl Start<'_> {
     pub(super) fn step(
         &self,
         due: &Due,
-        known: &FxHashMap<Identity, Built>,
+        known: &FxHashMap<Identity, EarlierBuild>,
         applied: &[Applied],
         paths: &FxHashMap<String, usize>,
     ) -> Step {
@@ -80,7 +80,7 @@ impl Start<'_> {
         let inputs =
             Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };
         // Why there is no tree may be told better when there are more objects.
-        let is_told = |before: &Built| match (&tree, &before.result) {
+        let is_told = |before: &EarlierBuild| match (&tree, &before.result) {
             (Err(Outcome::External(now)), Err(Outcome::External(before))) => now == before,
             _ => true,
         };
@@ -101,7 +101,8 @@ impl Start<'_> {
             Ok(tree) => earlier().unwrap_or_else(|| build(tree)).map_err(Outcome::Failed),
         };
         let tree_of = tree.as_ref().ok().cloned();
-        let built = Built { node: node.clone(), tree: tree_of, variables, strict, result, before: None };
+        let built =
+            EarlierBuild { node: node.clone(), tree: tree_of, variables, strict, result, before: None };
         Step { identity, path, tree, state, built: Some(built) }
     }
 }

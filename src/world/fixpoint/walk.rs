@@ -8,7 +8,7 @@ use super::step::{Due, Step, identity_of};
 use crate::lang::yaml::NodeRef;
 use crate::model::{Maker, Unchecked, kinds};
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
-use crate::world::earlier::{Built, Identity};
+use crate::world::earlier::{EarlierBuild, Identity};
 use crate::world::source::SourceState;
 use crate::world::{Applied, ApplyTarget, Outcome, ResourceSet, target_of};
 use rayon::prelude::*;
@@ -23,7 +23,11 @@ const SIZE_LIMIT: u64 = 1 << 30;
 const OBJECT: u64 = 4096;
 
 /// Builds what is due. `follows`: what the roots apply as well.
-pub(super) fn round(start: &Start<'_>, known: &mut FxHashMap<Identity, Built>, follows: bool) -> Round {
+pub(super) fn round(
+    start: &Start<'_>,
+    known: &mut FxHashMap<Identity, EarlierBuild>,
+    follows: bool,
+) -> Round {
     let mut walk = Walk {
         start,
         known,
@@ -107,7 +111,7 @@ impl Walk<'_, '_> {
     }
 
     /// Keeps a build for the next round, unless it is more than the cluster may have.
-    fn note(&mut self, identity: &Identity, mut built: Built, node: NodeRef<'_>) {
+    fn note(&mut self, identity: &Identity, mut built: EarlierBuild, node: NodeRef<'_>) {
         self.out.changed = true;
         match &built.result {
             Ok(_) if self.size > SIZE_LIMIT => {

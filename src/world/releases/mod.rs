@@ -16,7 +16,7 @@ use crate::sources::outcome::{Made, Outcome, Refusal};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Rendering, Wish};
 use crate::sources::request::{self, Lookup, Request, Unclear};
-use crate::sources::resolve::{ChartPlace, Found, Missing, Trees, resolve};
+use crate::sources::resolve::{ChartPlace, FoundChart, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::BuiltObject;
 use rayon::prelude::*;
@@ -37,7 +37,7 @@ pub struct Release {
     /// What it asks for.
     pub(crate) request: Result<Request, Unclear>,
     /// The chart that it means.
-    pub(crate) chart: Result<Found, Missing>,
+    pub(crate) chart: Result<FoundChart, Missing>,
     /// Its values; what helm-controller says where it fails on them.
     pub(crate) values: Result<Arc<Values>, values::Refused>,
     /// What its chart makes of them; `None` where the chart is not here.

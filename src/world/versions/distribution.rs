@@ -78,7 +78,7 @@ pub(super) struct Distribution {
 
 /// A version and how well it is known.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum KnownVersion {
     /// This one; without a patch, the minor is known.
     Is(Version, Option<Location>),
     /// Between these minors of Flux 2, as far as they are known.
@@ -192,16 +192,16 @@ impl Distribution {
     }
 
     /// What follows.
-    pub(super) fn answer(&self) -> Option<Answer> {
+    pub(super) fn answer(&self) -> Option<KnownVersion> {
         let (text, from) = self.range.as_ref()?;
         let from = from.clone();
         let text = text.trim().trim_start_matches(['v', '=']);
         if let Some(version) = Version::parse(text).filter(|version| version.patch.is_some()) {
-            return Some(Answer::Is(version, from));
+            return Some(KnownVersion::Is(version, from));
         }
         let (low, high) = minors(text)?;
         if low.is_some() && low == high {
-            return Some(Answer::Is(Version { major: 2, minor: low?, patch: None }, from));
+            return Some(KnownVersion::Is(Version { major: 2, minor: low?, patch: None }, from));
         }
         let image = self.operator.and_then(newest);
         let tagged = self.artifact.as_deref().filter(|tag| *tag != "latest");
@@ -222,14 +222,16 @@ impl Distribution {
             (None, None) => None,
         };
         match known {
-            Some((minor, patch)) if fits(minor) => Some(Answer::Is(Version { major: 2, minor, patch }, from)),
+            Some((minor, patch)) if fits(minor) => {
+                Some(KnownVersion::Is(Version { major: 2, minor, patch }, from))
+            }
             // Something newer is known than the range takes: its newest minor.
             Some((minor, _)) if high.is_some_and(|high| high < minor) => {
-                Some(Answer::Is(Version { major: 2, minor: high?, patch: None }, from))
+                Some(KnownVersion::Is(Version { major: 2, minor: high?, patch: None }, from))
             }
             _ => {
                 let at_least = low.max(image.map(|image| image.0).filter(|_| has_latest && high.is_none()));
-                Some(Answer::Within(at_least, high, from))
+                Some(KnownVersion::Within(at_least, high, from))
             }
         }
     }
@@ -428,8 +430,8 @@ mod tests {
             manifests: Vec::new(),
         };
         match distribution.answer() {
-            Some(Answer::Is(version, _)) => version.to_string(),
-            Some(Answer::Within(low, high, _)) => format!("{low:?} to {high:?}"),
+            Some(KnownVersion::Is(version, _)) => version.to_string(),
+            Some(KnownVersion::Within(low, high, _)) => format!("{low:?} to {high:?}"),
             None => "unknown".to_owned(),
         }
     }

@@ -18,7 +18,7 @@ use crate::model::ObjectId;
 use crate::model::Version;
 use crate::model::kinds;
 pub(crate) use distribution::Installs;
-use distribution::{Answer, Distribution};
+use distribution::{Distribution, KnownVersion};
 use redefined::Redefined;
 use std::ops::RangeInclusive;
 
@@ -281,8 +281,8 @@ impl Settings {
             distribution.operator_of_bootstrap(operator);
         }
         match distribution.answer() {
-            Some(Answer::Is(version, from)) => self.found_flux(version, from),
-            Some(Answer::Within(low, high, from)) => {
+            Some(KnownVersion::Is(version, from)) => self.found_flux(version, from),
+            Some(KnownVersion::Within(low, high, from)) => {
                 self.flux_between = (low, high);
                 self.flux = Setting { value: None, from };
             }

@@ -19,7 +19,7 @@ use compile::Remote;
 use ready::{Outcome, Schema, parsed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use validate::{Fault, Wrong};
+use validate::{ValidationFault, Wrong};
 
 /// What the schemas say.
 #[derive(Debug, Default)]
@@ -123,7 +123,7 @@ fn below(
 }
 
 /// Notes the values that are refused, and where they were written.
-fn note(faults: &[Fault], chart: &Chart, path: &[String], all: &Value, checked: &mut Checked) {
+fn note(faults: &[ValidationFault], chart: &Chart, path: &[String], all: &Value, checked: &mut Checked) {
     for fault in faults {
         let is_around = matches!(fault.kind, Wrong::Group | Wrong::Reference | Wrong::AllOf);
         if is_around && !fault.causes.is_empty() {

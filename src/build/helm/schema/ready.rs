@@ -2,7 +2,7 @@
 
 use super::compile::{Compiled, Compiler, DEPTH, Draft, Id, OWN, Remote};
 use super::text;
-use super::validate::{Fault, Validator};
+use super::validate::{ValidationFault, Validator};
 use crate::build::helm::error::RenderError;
 use crate::build::helm::line::HelmLine;
 use crate::build::helm::strvals::of_json;
@@ -26,7 +26,7 @@ enum Unready {
 pub(super) enum Outcome {
     Fits,
     Broken(String),
-    Refused(Vec<Fault>),
+    Refused(Vec<ValidationFault>),
 }
 
 impl Schema {

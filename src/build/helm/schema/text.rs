@@ -1,12 +1,12 @@
 //! Faults in the words of the libraries that Helm uses: github.com/santhosh-tekuri/jsonschema
 //! in Helm 4, github.com/xeipuuv/gojsonschema in Helm 3.
 
-use super::validate::{Fault, Wrong, is_integer, type_name};
+use super::validate::{ValidationFault, Wrong, is_integer, type_name};
 use crate::build::helm::value::{Kind, Value};
 use crate::lang::template::float;
 
 /// Faults as Helm 4 tells them, a line each.
-pub(super) fn told(faults: &[Fault], indent: usize, out: &mut String) {
+pub(super) fn told(faults: &[ValidationFault], indent: usize, out: &mut String) {
     for fault in faults {
         let skipped = matches!(fault.kind, Wrong::Reference) && fault.causes.len() == 1;
         if !skipped {
@@ -85,7 +85,7 @@ fn indices(found: &[usize]) -> String {
 }
 
 /// The first of what a fault comes from, in Helm 4's words.
-pub(super) fn causes(fault: &Fault) -> Vec<String> {
+pub(super) fn causes(fault: &ValidationFault) -> Vec<String> {
     /// More of them help nobody.
     const MOST: usize = 4;
     let mut all = String::new();
@@ -178,7 +178,7 @@ fn compared(kind: &Wrong) -> String {
 }
 
 /// Faults as Helm 3 tells them.
-pub(super) fn told_in_3(faults: &[Fault], out: &mut Vec<String>) {
+pub(super) fn told_in_3(faults: &[ValidationFault], out: &mut Vec<String>) {
     for fault in faults {
         let field = if fault.path.is_empty() { "(root)".to_owned() } else { fault.path.join(".") };
         let around = matches!(fault.kind, Wrong::Group | Wrong::Reference);
@@ -199,7 +199,7 @@ pub(super) fn told_in_3(faults: &[Fault], out: &mut Vec<String>) {
     }
 }
 
-fn words_of_3(fault: &Fault, field: &str) -> Vec<String> {
+fn words_of_3(fault: &ValidationFault, field: &str) -> Vec<String> {
     let json = |value: &Value| match &value.kind {
         Kind::Text(text) => format!("{:?}", &**text),
         _ => value.to_string(),

@@ -1,7 +1,7 @@
 //! `images`.
 
 use super::super::entries::Image;
-use super::super::error::{BuildError, Class, Result};
+use super::super::error::{BuildError, ErrorClass, Result};
 use super::super::fieldspec::{self, FieldSpec, Leaf};
 use super::super::nodes::{self, Kind};
 use super::super::resource::Resource;
@@ -28,7 +28,7 @@ impl<'s> Images<'s> {
     pub(in super::super) fn set(&mut self, image: &Image, resources: &mut [Resource]) -> Result<bool> {
         let pattern = ImagePattern::new(&image.name).map_err(|reason| {
             let message = format!("the name of an image is read as a regular expression, and {reason}");
-            BuildError::at(Class::Other, message, image.node.get_ref())
+            BuildError::at(ErrorClass::Other, message, image.node.get_ref())
         })?;
         if self.texts.is_none() {
             let all: Vec<usize> = (0..resources.len()).filter(|at| !is_definition(&resources[*at])).collect();
@@ -116,7 +116,7 @@ fn is_collection(node: NodeRef<'_>) -> bool {
 }
 
 fn no_scalar(node: NodeRef<'_>) -> Box<BuildError> {
-    BuildError::at(Class::FieldSpec, "`images` looks for an image here, which must be a string", node)
+    BuildError::at(ErrorClass::FieldSpec, "`images` looks for an image here, which must be a string", node)
 }
 
 /// Where a new image would be changed: the tag, else the digest, else the name.
@@ -144,7 +144,7 @@ fn images_of<'n>(node: NodeRef<'n>, found: &mut dyn FnMut(NodeRef<'n>)) -> Resul
                         Kind::Null => continue,
                         _ => {
                             let message = "`images` looks for a container here, which must be a map";
-                            return Err(BuildError::at(Class::FieldSpec, message, container));
+                            return Err(BuildError::at(ErrorClass::FieldSpec, message, container));
                         }
                     }
                     let Some(image) = container.get("image") else { continue };

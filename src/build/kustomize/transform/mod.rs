@@ -11,7 +11,7 @@ pub(super) use image::Images;
 use super::config::Config;
 use super::decode::{Spanned, Text, TextMap};
 use super::entries::{Labels, Replica};
-use super::error::{BuildError, Class, Result};
+use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{self, FieldSpec, Leaf, merge_all};
 use super::file::Kustomization;
 use super::id::ResId;
@@ -86,7 +86,7 @@ pub(super) fn set_namespaces(setter: &NamespaceSetter<'_>, resources: &mut [Reso
         {
             let message =
                 format!("setting the namespace {} makes two objects {}", setter.namespace.value, resource.id);
-            return Err(BuildError::at(Class::Id, message, setter.namespace.node.get_ref())
+            return Err(BuildError::at(ErrorClass::Id, message, setter.namespace.node.get_ref())
                 .related("one of them", other.location())
                 .related("the other one", resource.location()));
         }
@@ -158,7 +158,7 @@ fn write_scalar(node: &mut Node, value: &Node, unset_only: bool, id: &ResId) -> 
     match nodes::kind(Some(node.get_ref())) {
         Kind::Map | Kind::Seq => {
             let message = format!("the namespace of {id} is written here, where a string must be");
-            Err(BuildError::at(Class::FieldSpec, message, node.get_ref()))
+            Err(BuildError::at(ErrorClass::FieldSpec, message, node.get_ref()))
         }
         Kind::Scalar if unset_only && !nodes::text(node.get_ref()).is_empty() => Ok(()),
         _ => {
@@ -228,7 +228,7 @@ pub(super) fn affix(end: Affix, text: &Text, specs: &[FieldSpec], resources: &mu
                     let old = node.get_ref();
                     if nodes::kind(Some(old)) != Kind::Scalar {
                         let message = format!("`{}` is added to the text here, which is none", text.value);
-                        return Err(BuildError::at(Class::FieldSpec, message, old));
+                        return Err(BuildError::at(ErrorClass::FieldSpec, message, old));
                     }
                     let new = match end {
                         Affix::Prefix => format!("{}{}", text.value, nodes::text(old)),
@@ -247,7 +247,7 @@ pub(super) fn affix(end: Affix, text: &Text, specs: &[FieldSpec], resources: &mu
 /// An entry of `labels`.
 pub(super) fn labels(entry: &Labels, config: &Config, resources: &mut [Resource]) -> Result<()> {
     let mut specs = entry.fields.clone();
-    let conflict = |reason: String| BuildError::at(Class::FieldSpec, reason, entry.node.get_ref());
+    let conflict = |reason: String| BuildError::at(ErrorClass::FieldSpec, reason, entry.node.get_ref());
     merge_all(&mut specs, &config.labels).map_err(conflict)?;
     if entry.include_selectors {
         merge_all(&mut specs, &config.common_labels).map_err(conflict)?;
@@ -314,7 +314,7 @@ struct Pair<'p> {
 fn set_all(node: &mut Node, pairs: &[Pair<'_>], added: &mut [u32]) -> Result<()> {
     if !node.get_ref().is_map() {
         let message = "labels or annotations are added here, where a map must be";
-        return Err(BuildError::at(Class::FieldSpec, message, node.get_ref()));
+        return Err(BuildError::at(ErrorClass::FieldSpec, message, node.get_ref()));
     }
     for (pair, added) in pairs.iter().zip(added) {
         let old = node.get_ref().get(pair.key);
@@ -355,7 +355,7 @@ pub(super) fn set_replicas(
                 let old = node.get_ref();
                 if matches!(nodes::kind(Some(old)), Kind::Map | Kind::Seq) {
                     let message = "replicas are written here, where a number must be";
-                    return Err(BuildError::at(Class::FieldSpec, message, old));
+                    return Err(BuildError::at(ErrorClass::FieldSpec, message, old));
                 }
                 let old = Some(old).filter(|old| !nodes::is_null(*old));
                 *node = nodes::scalar_at(nodes::overwrite(old, &text, Tag::Untagged), origin.as_ref());
@@ -369,5 +369,5 @@ pub(super) fn set_replicas(
     let kinds: Vec<&str> = specs.iter().map(|spec| &*spec.kind).collect();
     let message =
         format!("`replicas` names {}, but no {} of this name is here", replica.name, kinds.join(", "));
-    Err(BuildError::at(Class::Replicas, message, replica.node.get_ref()))
+    Err(BuildError::at(ErrorClass::Replicas, message, replica.node.get_ref()))
 }

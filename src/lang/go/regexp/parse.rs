@@ -13,8 +13,8 @@ pub(super) struct Parser<'p> {
     /// What is still to be read.
     pub(super) rest: &'p str,
     flags: Flags,
-    outer: Vec<Group>,
-    group: Group,
+    outer: Vec<OpenGroup>,
+    group: OpenGroup,
     capture_depth: usize,
     too_deep: bool,
     /// Whether groups capture and laziness counts.
@@ -30,7 +30,7 @@ impl<'p> Parser<'p> {
             rest: pattern,
             flags: Flags::default(),
             outer: Vec::new(),
-            group: Group::default(),
+            group: OpenGroup::default(),
             capture_depth: 0,
             too_deep: false,
             finds: false,
@@ -446,7 +446,7 @@ impl Term {
 
 /// An open group, or the whole pattern.
 #[derive(Default)]
-struct Group {
+struct OpenGroup {
     /// The translated alternatives before the current one.
     finished: Vec<String>,
     terms: Vec<Term>,
@@ -457,7 +457,7 @@ struct Group {
     captures: bool,
 }
 
-impl Group {
+impl OpenGroup {
     fn finish_alternative(&mut self) {
         let terms = std::mem::take(&mut self.terms);
         self.weight = terms.iter().map(|term| term.weight).fold(self.weight, u32::max);

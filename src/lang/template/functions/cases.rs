@@ -6,7 +6,7 @@ use crate::lang::template::value::Val;
 
 /// What a character is for `xstrings`' words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Class {
+enum CharClass {
     Invalid,
     Number,
     Upper,
@@ -20,23 +20,23 @@ fn is_connector(c: char) -> bool {
     matches!(c, '-' | '_') || c.is_whitespace()
 }
 
-fn class(c: char) -> Class {
+fn class(c: char) -> CharClass {
     if c == '\u{fffd}' {
-        Class::Invalid
+        CharClass::Invalid
     } else if c.is_uppercase() {
-        Class::Upper
+        CharClass::Upper
     } else if c.is_numeric() {
-        Class::Number
+        CharClass::Number
     } else if is_connector(c) {
-        Class::Connector
+        CharClass::Connector
     } else if c.is_alphabetic()
         && !matches!(c, '\u{3400}'..='\u{4d85}' | '\u{4e00}'..='\u{9fcc}' | '\u{20000}'..='\u{2b81d}')
     {
-        Class::Letter
+        CharClass::Letter
     } else if is_punctuation(c) {
-        Class::Punct
+        CharClass::Punct
     } else {
-        Class::Symbol
+        CharClass::Symbol
     }
 }
 
@@ -106,48 +106,48 @@ fn words(text: &str, connector: char) -> String {
     let chars: Vec<char> = text.chars().collect();
     let (mut kind, mut word, mut rest) = next_word(&chars);
     while !rest.is_empty() {
-        if kind != Class::Connector {
+        if kind != CharClass::Connector {
             push_lower(&mut out, word, kind, connector);
         }
         let previous = kind;
         let last = word;
         (kind, word, rest) = next_word(rest);
         match previous {
-            Class::Number => {
-                while matches!(kind, Class::Letter | Class::Number) {
+            CharClass::Number => {
+                while matches!(kind, CharClass::Letter | CharClass::Number) {
                     push_lower(&mut out, word, kind, connector);
                     (kind, word, rest) = next_word(rest);
                 }
-                if !matches!(kind, Class::Invalid | Class::Punct | Class::Connector) {
+                if !matches!(kind, CharClass::Invalid | CharClass::Punct | CharClass::Connector) {
                     out.push(connector);
                 }
             }
-            Class::Connector => push_lower(&mut out, last, previous, connector),
-            Class::Punct => {}
-            _ if kind == Class::Number => {
+            CharClass::Connector => push_lower(&mut out, last, previous, connector),
+            CharClass::Punct => {}
+            _ if kind == CharClass::Number => {
                 if rest.is_empty() {
                     continue;
                 }
                 let number = word;
                 (kind, word, rest) = next_word(rest);
-                if kind != Class::Letter {
-                    push_lower(&mut out, number, Class::Number, connector);
-                    if !matches!(kind, Class::Connector | Class::Punct) {
+                if kind != CharClass::Letter {
+                    push_lower(&mut out, number, CharClass::Number, connector);
+                    if !matches!(kind, CharClass::Connector | CharClass::Punct) {
                         out.push(connector);
                     }
                     continue;
                 }
                 out.push(connector);
-                push_lower(&mut out, number, Class::Number, connector);
-                while matches!(kind, Class::Letter | Class::Number) {
+                push_lower(&mut out, number, CharClass::Number, connector);
+                while matches!(kind, CharClass::Letter | CharClass::Number) {
                     push_lower(&mut out, word, kind, connector);
                     (kind, word, rest) = next_word(rest);
                 }
-                if !matches!(kind, Class::Invalid | Class::Punct | Class::Connector) {
+                if !matches!(kind, CharClass::Invalid | CharClass::Punct | CharClass::Connector) {
                     out.push(connector);
                 }
             }
-            _ if !matches!(kind, Class::Connector | Class::Punct) => out.push(connector),
+            _ if !matches!(kind, CharClass::Connector | CharClass::Punct) => out.push(connector),
             _ => {}
         }
     }
@@ -155,36 +155,37 @@ fn words(text: &str, connector: char) -> String {
     out
 }
 
-fn push_lower(out: &mut String, word: &[char], kind: Class, connector: char) {
+fn push_lower(out: &mut String, word: &[char], kind: CharClass, connector: char) {
     match kind {
-        Class::Upper => out.extend(word.iter().map(|c| super::strings::lower_of(*c))),
-        Class::Connector => out.extend(std::iter::repeat_n(connector, word.len())),
+        CharClass::Upper => out.extend(word.iter().map(|c| super::strings::lower_of(*c))),
+        CharClass::Connector => out.extend(std::iter::repeat_n(connector, word.len())),
         _ => out.extend(word),
     }
 }
 
 /// `xstrings`' `nextWord`.
-fn next_word(chars: &[char]) -> (Class, &[char], &[char]) {
+fn next_word(chars: &[char]) -> (CharClass, &[char], &[char]) {
     let Some(first) = chars.first() else {
-        return (Class::Invalid, &[], &[]);
+        return (CharClass::Invalid, &[], &[]);
     };
     let kind = class(*first);
-    let run =
-        |from: usize, wanted: Class| from + chars[from..].iter().take_while(|c| class(**c) == wanted).count();
+    let run = |from: usize, wanted: CharClass| {
+        from + chars[from..].iter().take_while(|c| class(**c) == wanted).count()
+    };
     let end = match kind {
-        Class::Upper => {
-            let end = run(1, Class::Upper);
+        CharClass::Upper => {
+            let end = run(1, CharClass::Upper);
             if end > 1 {
                 // Behind several upper case letters, the last one begins the next word.
-                if chars.get(end).is_some_and(|c| class(*c) == Class::Letter) { end - 1 } else { end }
+                if chars.get(end).is_some_and(|c| class(*c) == CharClass::Letter) { end - 1 } else { end }
             } else {
-                run(1, Class::Letter)
+                run(1, CharClass::Letter)
             }
         }
-        Class::Invalid => 1,
+        CharClass::Invalid => 1,
         // Go counts `-` and `_` as punctuation, where no word begins with them.
-        Class::Punct => {
-            let goes_on = |c: &&char| class(**c) == Class::Punct || matches!(c, '-' | '_');
+        CharClass::Punct => {
+            let goes_on = |c: &&char| class(**c) == CharClass::Punct || matches!(c, '-' | '_');
             1 + chars[1..].iter().take_while(goes_on).count()
         }
         other => run(1, other),

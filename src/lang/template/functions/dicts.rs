@@ -8,7 +8,7 @@ use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, Purity, Ty};
 use crate::lang::template::rope::Text;
 use crate::lang::template::trace::SetId;
-use crate::lang::template::value::{Elem, Entry, Kind, List, Map, MapType, Val};
+use crate::lang::template::value::{Elem, Kind, List, Map, MapEntry, MapType, Val};
 use std::rc::Rc;
 
 const ANY: &[Ty] = &[Ty::Any];
@@ -188,7 +188,8 @@ fn merge_maps(call: &mut Call<'_>, target: &Map, source: &Map, overwrite: bool, 
     call.cx.step(entries.len())?;
     for (key, entry) in entries {
         let old = target.get(&key);
-        let put = |val: Val| target.entries.0.borrow_mut().insert(key.clone(), Entry { key: entry.key, val });
+        let put =
+            |val: Val| target.entries.0.borrow_mut().insert(key.clone(), MapEntry { key: entry.key, val });
         if entry.val.is_nil() {
             if overwrite {
                 put(entry.val);
@@ -253,7 +254,7 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
             let copy = Map { is_nil: map.is_nil, ..Map::new(map.ty) };
             for (key, entry) in map.snapshot() {
                 let val = copied(call, &entry.val, depth + 1)?;
-                copy.entries.0.borrow_mut().insert(key, Entry { key: entry.key, val });
+                copy.entries.0.borrow_mut().insert(key, MapEntry { key: entry.key, val });
             }
             Val::map(copy).with(val.from)
         }

@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Change, Compiled, Content, Place, Refused};
+use super::{Compiled, Content, Place, Refused, TreeChange};
 use crate::lang::yaml::ScalarStyle;
 use crate::lang::yaml::tape::TokenKind;
 
@@ -194,7 +194,7 @@ impl Editor<'_> {
             line.push_str(&format!(" # {comment}"));
         }
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Insert {
+        compiled.changes.push(TreeChange::Insert {
             parent: map,
             before: before.map(|at| entries[at].0),
             key: Some(key.to_owned()),
@@ -249,7 +249,7 @@ impl Editor<'_> {
             return self.empty_block(map, key, start, self.end_of_lines(value), "{}");
         }
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Remove { child: key });
+        compiled.changes.push(TreeChange::Remove { child: key });
         if self.starts_line(start) {
             let from = self.attached_comments(start);
             self.remove_lines(&mut compiled, from, self.end_of_lines(value), key);
@@ -314,7 +314,7 @@ impl Editor<'_> {
             return self.refuse(collection, "the value carries an anchor or a tag", "edit it by hand");
         }
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Remove { child });
+        compiled.changes.push(TreeChange::Remove { child });
         let last = self.token(self.token(collection).next - 1).end;
         let last = last.max(self.token(collection).end) as usize;
         let key = self.parent(collection).and_then(|(_, key)| key);
@@ -376,7 +376,7 @@ impl Editor<'_> {
         };
         let text = format!("-{:gap$}{}", "", self.habits.behind_dash(value, indent + 1 + gap));
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Insert { parent: seq, before, key: None, value: value.clone() });
+        compiled.changes.push(TreeChange::Insert { parent: seq, before, key: None, value: value.clone() });
         let eol = self.habits.eol;
         match before {
             Some(item) => {
@@ -400,7 +400,7 @@ impl Editor<'_> {
             return self.empty_block(seq, item, dash, self.end_of_lines(item), "[]");
         }
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Remove { child: item });
+        compiled.changes.push(TreeChange::Remove { child: item });
         if self.starts_line(dash) {
             let from = self.attached_comments(dash);
             self.remove_lines(&mut compiled, from, self.end_of_lines(item), item);

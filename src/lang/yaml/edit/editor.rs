@@ -17,7 +17,7 @@ pub(super) struct Editor<'s> {
 }
 
 /// What a pointer leads to.
-pub(super) enum Found {
+pub(super) enum PointerTarget {
     /// This token.
     Token(u32),
     /// Nothing: the deepest token that is there, and the rest of the path.
@@ -98,12 +98,12 @@ impl<'s> Editor<'s> {
     }
 
     /// Follow a pointer down from the root.
-    pub(super) fn find(&self, pointer: &str) -> Result<Found, Refused> {
+    pub(super) fn find(&self, pointer: &str) -> Result<PointerTarget, Refused> {
         let segments: Vec<String> = pointer_segments(pointer).map(|segment| segment.into_owned()).collect();
         let mut at = 0;
         self.check_anchor(at)?;
         for (depth, segment) in segments.iter().enumerate() {
-            let missing = |at| Ok(Found::Missing(at, segments[depth..].to_vec()));
+            let missing = |at| Ok(PointerTarget::Missing(at, segments[depth..].to_vec()));
             match self.token(at).kind {
                 TokenKind::Mapping => {
                     let entries = self.entries(at);
@@ -154,14 +154,14 @@ impl<'s> Editor<'s> {
             }
             self.check_anchor(at)?;
         }
-        Ok(Found::Token(at))
+        Ok(PointerTarget::Token(at))
     }
 
     /// The token that a pointer leads to.
     pub(super) fn existing(&self, pointer: &str) -> Result<u32, Refused> {
         match self.find(pointer)? {
-            Found::Token(at) => Ok(at),
-            Found::Missing(at, _) => {
+            PointerTarget::Token(at) => Ok(at),
+            PointerTarget::Missing(at, _) => {
                 self.refuse(at, format!("there is no `{pointer}`"), "name something that is there")
             }
         }

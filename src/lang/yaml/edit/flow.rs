@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::line_start;
-use super::{Change, Compiled, Content, Place, Refused};
+use super::{Compiled, Content, Place, Refused, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl Editor<'_> {
         let text = format!("{}: {}", self.habits.key(key, None, true), self.habits.flow(value));
         let before = before.map(|at| children[at].0);
         let mut compiled = self.splice_flow(map, &children, before, &text)?;
-        compiled.changes.push(Change::Insert {
+        compiled.changes.push(TreeChange::Insert {
             parent: map,
             before,
             key: Some(key.to_owned()),
@@ -65,7 +65,7 @@ impl Editor<'_> {
     ) -> Result<Compiled, Refused> {
         let children = self.check_flow(seq)?;
         let mut compiled = self.splice_flow(seq, &children, before, &self.habits.flow(value))?;
-        compiled.changes.push(Change::Insert { parent: seq, before, key: None, value: value.clone() });
+        compiled.changes.push(TreeChange::Insert { parent: seq, before, key: None, value: value.clone() });
         Ok(compiled)
     }
 
@@ -133,7 +133,7 @@ impl Editor<'_> {
         };
         let end = |at: usize| self.token(children[at].1).end as usize;
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Remove { child: first });
+        compiled.changes.push(TreeChange::Remove { child: first });
         let range = match (at.checked_sub(1), children.get(at + 1)) {
             (_, Some((next, _))) => self.start(first)..self.start(*next),
             (Some(previous), None) => end(previous)..end(at),

@@ -18,7 +18,7 @@ mod within;
 
 use super::tape::TokenKind;
 use super::{NodeRef, ScalarStyle, Source, Stream, WorkPath, pointer_join};
-use editor::{Editor, Found};
+use editor::{Editor, PointerTarget};
 use render::Habits;
 use std::ops::Range;
 
@@ -186,7 +186,7 @@ pub enum Prune {
 
 /// What an operation does to the tree, by tokens of the old document.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum TreeChange {
     /// A key, a scalar or an empty collection becomes this.
     Replace {
         /// Token of the key, scalar or collection.
@@ -220,7 +220,7 @@ pub struct Compiled {
     /// Starts of the comments that go with it.
     pub(crate) dropped: Vec<u32>,
     /// What it declares.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<TreeChange>,
 }
 
 impl Compiled {
@@ -312,7 +312,9 @@ pub(crate) fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
 impl Editor<'_> {
     fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
         match self.find(pointer)? {
-            Found::Token(at) if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) => {
+            PointerTarget::Token(at)
+                if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) =>
+            {
                 let kind = match self.token(at).kind {
                     TokenKind::Alias => "an alias",
                     TokenKind::Mapping => "a map",
@@ -324,14 +326,14 @@ impl Editor<'_> {
                     "edit it by hand: replace the whole value",
                 )
             }
-            Found::Token(at) if value.is_scalar() => self.set_scalar(at, value, comment),
-            Found::Token(at) if self.is_vacant(at) => self.fill(at, value, comment),
-            Found::Token(at) => self.refuse(
+            PointerTarget::Token(at) if value.is_scalar() => self.set_scalar(at, value, comment),
+            PointerTarget::Token(at) if self.is_vacant(at) => self.fill(at, value, comment),
+            PointerTarget::Token(at) => self.refuse(
                 at,
                 format!("`{pointer}` has a value already"),
                 "edit it by hand: replace the whole value",
             ),
-            Found::Missing(at, rest) => self.insert_path(at, &rest, value, &Place::End, comment),
+            PointerTarget::Missing(at, rest) => self.insert_path(at, &rest, value, &Place::End, comment),
         }
     }
 
@@ -344,10 +346,10 @@ impl Editor<'_> {
         comment: Option<&str>,
     ) -> Result<Compiled, Refused> {
         match self.find(&pointer_join(map, key))? {
-            Found::Token(at) => {
+            PointerTarget::Token(at) => {
                 self.refuse(at, format!("the key `{key}` is there already"), "change its value instead")
             }
-            Found::Missing(at, rest) => self.insert_path(at, &rest, value, place, comment),
+            PointerTarget::Missing(at, rest) => self.insert_path(at, &rest, value, place, comment),
         }
     }
 
@@ -433,19 +435,21 @@ impl Editor<'_> {
         let token = self.token(key);
         let text = self.habits.key(to, Some(style), self.token(map).flow);
         compiled.edit(token.start as usize..token.end as usize, text);
-        compiled.changes.push(Change::Replace { token: key, with: Content::str(to) });
+        compiled.changes.push(TreeChange::Replace { token: key, with: Content::str(to) });
         Ok(compiled)
     }
 
     fn insert_item(&self, list: &str, before: Option<usize>, value: &Content) -> Result<Compiled, Refused> {
         match self.find(list)? {
-            Found::Token(at) if self.is_vacant(at) => self.fill(at, &Content::Seq(vec![value.clone()]), None),
-            Found::Token(at) if self.token(at).kind == TokenKind::Alias => self.refuse(
+            PointerTarget::Token(at) if self.is_vacant(at) => {
+                self.fill(at, &Content::Seq(vec![value.clone()]), None)
+            }
+            PointerTarget::Token(at) if self.token(at).kind == TokenKind::Alias => self.refuse(
                 at,
                 format!("`{list}` is an alias"),
                 "change the anchor that it names, or replace the alias by its own copy",
             ),
-            Found::Token(at) if self.token(at).kind == TokenKind::Sequence => {
+            PointerTarget::Token(at) if self.token(at).kind == TokenKind::Sequence => {
                 let before = before.and_then(|index| self.items(at).get(index).copied());
                 if self.token(at).flow {
                     self.insert_flow_item(at, before, value)
@@ -453,8 +457,8 @@ impl Editor<'_> {
                     self.insert_block_item(at, before, value)
                 }
             }
-            Found::Token(at) => self.refuse(at, format!("`{list}` is no list"), "edit it by hand"),
-            Found::Missing(at, rest) => {
+            PointerTarget::Token(at) => self.refuse(at, format!("`{list}` is no list"), "edit it by hand"),
+            PointerTarget::Missing(at, rest) => {
                 self.insert_path(at, &rest, &Content::Seq(vec![value.clone()]), &Place::End, None)
             }
         }

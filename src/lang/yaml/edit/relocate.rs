@@ -3,7 +3,7 @@
 
 use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Change, Compiled, Content, Place, Refused};
+use super::{Compiled, Content, Place, Refused, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
@@ -123,13 +123,13 @@ impl<'s> Editor<'s> {
         compiled.edit(start..start, format!("{key}: {{"));
         compiled.edit(end..end, "}");
         let inner = Content::Map(vec![(moved.name.to_owned(), moved.content.clone())]);
-        compiled.changes.push(Change::Insert {
+        compiled.changes.push(TreeChange::Insert {
             parent: moved.map,
             before: Some(moved.key),
             key: Some(into.to_owned()),
             value: inner,
         });
-        compiled.changes.push(Change::Remove { child: moved.key });
+        compiled.changes.push(TreeChange::Remove { child: moved.key });
         Ok(compiled)
     }
 
@@ -149,13 +149,13 @@ impl<'s> Editor<'s> {
             at = self.next_line(at);
         }
         let inner = Content::Map(vec![(moved.name.to_owned(), moved.content.clone())]);
-        compiled.changes.push(Change::Insert {
+        compiled.changes.push(TreeChange::Insert {
             parent: moved.map,
             before: Some(moved.key),
             key: Some(into.to_owned()),
             value: inner,
         });
-        compiled.changes.push(Change::Remove { child: moved.key });
+        compiled.changes.push(TreeChange::Remove { child: moved.key });
         Ok(compiled)
     }
 
@@ -178,13 +178,13 @@ impl<'s> Editor<'s> {
             self.append_line(&mut compiled, last, &text)?;
             self.remove_lines(&mut compiled, lines.start, lines.end, moved.key);
         }
-        compiled.changes.push(Change::Insert {
+        compiled.changes.push(TreeChange::Insert {
             parent: target,
             before: None,
             key: Some(moved.name.to_owned()),
             value: moved.content.clone(),
         });
-        compiled.changes.push(Change::Remove { child: moved.key });
+        compiled.changes.push(TreeChange::Remove { child: moved.key });
         Ok(compiled)
     }
 
@@ -228,8 +228,8 @@ impl<'s> Editor<'s> {
             compiled.edit(at..at, format!("{text}{}", self.habits.eol));
         }
         self.remove_lines(&mut compiled, lines.start, lines.end, moved.key);
-        compiled.changes.push(Change::Replace { token: old, with: moved.content.clone() });
-        compiled.changes.push(Change::Remove { child: moved.key });
+        compiled.changes.push(TreeChange::Replace { token: old, with: moved.content.clone() });
+        compiled.changes.push(TreeChange::Remove { child: moved.key });
         Ok(compiled)
     }
 

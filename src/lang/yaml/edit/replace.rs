@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::column;
-use super::{Change, Compiled, Content, Refused, tree};
+use super::{Compiled, Content, Refused, TreeChange, tree};
 use crate::lang::yaml::ScalarStyle;
 use crate::lang::yaml::tape::TokenKind;
 
@@ -44,7 +44,7 @@ impl Editor<'_> {
                 self.put_comment(&mut compiled, at, token.end as usize, comment)?;
             }
         }
-        compiled.changes.push(Change::Replace { token: at, with: value.clone() });
+        compiled.changes.push(TreeChange::Replace { token: at, with: value.clone() });
         Ok(compiled)
     }
 
@@ -138,7 +138,7 @@ impl Editor<'_> {
     pub(super) fn fill(&self, at: u32, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
         let token = self.token(at);
         let mut compiled = Compiled::default();
-        compiled.changes.push(Change::Replace { token: at, with: value.clone() });
+        compiled.changes.push(TreeChange::Replace { token: at, with: value.clone() });
         let (start, end) = (token.start as usize, token.end as usize);
         let in_line = || {
             let blank = if token.empty { " " } else { "" };

@@ -1,7 +1,7 @@
 //! The tree that a text says, compared with the tree that another one said and
 //! the changes that were declared.
 
-use super::{Change, Content};
+use super::{Content, TreeChange};
 use crate::lang::yaml::resolve::{Dialect, Scalar, resolve_tagged};
 use crate::lang::yaml::tape::{Document, NONE, TokenKind};
 use rustc_hash::FxHashMap;
@@ -51,7 +51,7 @@ impl<'t> Tree<'t> {
 
 /// Whether `new` is `old` with `changes`. The error names the first difference,
 /// for a report of our own mistake.
-pub(super) fn check(old: Tree<'_>, new: Tree<'_>, changes: &[&Change]) -> Result<(), String> {
+pub(super) fn check(old: Tree<'_>, new: Tree<'_>, changes: &[&TreeChange]) -> Result<(), String> {
     let mut comparison = Comparison {
         old,
         new,
@@ -62,13 +62,13 @@ pub(super) fn check(old: Tree<'_>, new: Tree<'_>, changes: &[&Change]) -> Result
     };
     for change in changes {
         match change {
-            Change::Replace { token, with } => {
+            TreeChange::Replace { token, with } => {
                 comparison.replaced.insert(*token, with);
             }
-            Change::Remove { child } => {
+            TreeChange::Remove { child } => {
                 comparison.removed.insert(*child, ());
             }
-            Change::Insert { parent, before, key, value } => {
+            TreeChange::Insert { parent, before, key, value } => {
                 comparison.inserted.entry((*parent, *before)).or_default().push((key.as_deref(), value));
             }
         }

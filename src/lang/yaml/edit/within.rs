@@ -1,7 +1,7 @@
 //! Replacing a word inside of a scalar or a comment.
 
 use super::editor::Editor;
-use super::{Change, Compiled, Content, Refused};
+use super::{Compiled, Content, Refused, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 
 impl Editor<'_> {
@@ -57,7 +57,7 @@ impl Editor<'_> {
             compiled.edit(*start as usize..*end as usize, new);
         }
         with.push_str(&value[done..]);
-        compiled.changes.push(Change::Replace { token: at, with: Content::Str(with) });
+        compiled.changes.push(TreeChange::Replace { token: at, with: Content::Str(with) });
         Ok(compiled)
     }
 }

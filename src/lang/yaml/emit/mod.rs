@@ -154,11 +154,11 @@ fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphabetic() } else { c.is_alphabetic() }
 }
 
-type Field<'a> = (Cow<'a, str>, NodeRef<'a>);
+type EmittedField<'a> = (Cow<'a, str>, NodeRef<'a>);
 
 /// Sorts by [`compare_keys`]. Not the standard sort: absurd digit runs make the
 /// order inconsistent, on which that one may panic.
-fn sort_for_yaml(entries: Vec<Field<'_>>) -> Vec<Field<'_>> {
+fn sort_for_yaml(entries: Vec<EmittedField<'_>>) -> Vec<EmittedField<'_>> {
     if entries.len() < 2 {
         return entries;
     }
@@ -180,8 +180,8 @@ fn sort_for_yaml(entries: Vec<Field<'_>>) -> Vec<Field<'_>> {
 fn ordered_entries<'a>(
     node: NodeRef<'a>,
     is_root: bool,
-    sort: fn(Vec<Field<'a>>) -> Vec<Field<'a>>,
-) -> Result<Vec<Field<'a>>, EmitError> {
+    sort: fn(Vec<EmittedField<'a>>) -> Vec<EmittedField<'a>>,
+) -> Result<Vec<EmittedField<'a>>, EmitError> {
     let (mut entries, mut unknown) = (Vec::new(), Vec::new());
     for entry in node.entries() {
         let key = entry.key_node;
@@ -288,7 +288,7 @@ fn described(node: NodeRef<'_>) -> super::Node {
     super::Node::scalar(Value::Map(vec![entry].into()), None)
 }
 
-fn sort_for_json(mut entries: Vec<Field<'_>>) -> Vec<Field<'_>> {
+fn sort_for_json(mut entries: Vec<EmittedField<'_>>) -> Vec<EmittedField<'_>> {
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     entries
 }

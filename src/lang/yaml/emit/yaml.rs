@@ -1,8 +1,8 @@
 //! YAML as go-yaml's emitter writes it.
 
 use super::{
-    DEPTH_LIMIT, EmitError, Field, Mark, WIDTH, described, is_printable, ordered_entries, other_scalar,
-    sort_for_yaml, style_of,
+    DEPTH_LIMIT, EmitError, EmittedField, Mark, WIDTH, described, is_printable, ordered_entries,
+    other_scalar, sort_for_yaml, style_of,
 };
 use crate::lang::yaml::node::{NodeKind, NodeRef};
 use crate::lang::yaml::resolve::{Dialect, Scalar, ScalarStyle, format_float_yaml, resolve_plain};
@@ -99,7 +99,7 @@ impl Emitter<'_> {
         self.node(plain.get_ref(), context, depth)
     }
 
-    fn mapping(&mut self, entries: Vec<Field<'_>>, depth: usize) -> Result<(), EmitError> {
+    fn mapping(&mut self, entries: Vec<EmittedField<'_>>, depth: usize) -> Result<(), EmitError> {
         if entries.is_empty() {
             self.indicator("{", true, true, false);
             self.indicator("}", false, false, false);

@@ -6,7 +6,7 @@ use super::{known_entries, named};
 use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::model::keys::{Class, Field};
+use crate::model::keys::{KeyField, KeyOwner};
 use crate::model::kinds::{self, SuspendBy};
 use crate::simulate::suspend::ANNOTATION;
 
@@ -31,9 +31,9 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for known in known_entries(view) {
         let key = known.key;
         if !known.map.labels
-            || key.field != Field::Annotation
+            || key.field != KeyField::Annotation
             || !(key.released || is_suspension(view.id, key.name))
-            || !matches!(key.class, Class::Setting | Class::Request)
+            || !matches!(key.class, KeyOwner::Setting | KeyOwner::Request)
         {
             continue;
         }
@@ -56,7 +56,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let finding = report
             .report(location, title(view.id, "", known.short(), " is read as annotation only"))
-            .level(if key.class == Class::Setting { Level::Error } else { Level::Warning })
+            .level(if key.class == KeyOwner::Setting { Level::Error } else { Level::Warning })
             .why(format!("as a label {} does nothing; as an annotation it {}", named(key), key.effect))
             .help("move it to the annotations")
             .object(view.id)

@@ -4,7 +4,7 @@
 use super::{is_setting, known_entries, named};
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::{FLUX, Key};
+use crate::model::keys::{FLUX, MetadataKey};
 use crate::simulate::behaviour::Product;
 use crate::world::versions::Settings;
 
@@ -43,7 +43,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// Why the controllers of a cluster do not read a key, if they surely don't.
-fn unread(key: &Key, product: Product, settings: &Settings) -> Option<String> {
+fn unread(key: &MetadataKey, product: Product, settings: &Settings) -> Option<String> {
     let version = product.version(settings)?;
     let reads = |(major, minor): (u16, u16)| version.at_least(u32::from(major), u32::from(minor));
     let name = product.name();

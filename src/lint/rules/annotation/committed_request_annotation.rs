@@ -7,7 +7,7 @@ use super::{known_entries, named};
 use crate::lang::yaml::edit::{Operation, Prune};
 use crate::lint::metadata::{map_of, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::Class;
+use crate::model::keys::KeyOwner;
 
 pub(crate) static RULE: Rule = Rule {
     id: "committed-request-annotation",
@@ -28,18 +28,18 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         if key.name == "runtime.cluster.x-k8s.io/ok-to-delete" && &*view.id.kind == "Cluster" {
             continue;
         }
-        if known.map.labels || !key.released || !matches!(key.class, Class::Request | Class::Internal) {
+        if known.map.labels || !key.released || !matches!(key.class, KeyOwner::Request | KeyOwner::Internal) {
             continue;
         }
         let Some(location) = known.entry.key_location() else { continue };
         let (level, why, help) = match key.class {
             // Some bump it in Git to make a change reconcile at once.
-            Class::Request if key.name == "reconcile.fluxcd.io/requestedAt" => (
+            KeyOwner::Request if key.name == "reconcile.fluxcd.io/requestedAt" => (
                 Level::Info,
                 format!("it {}; a value that stays in Git asks once, when it is applied", key.effect),
                 "run `flux reconcile` instead of committing it",
             ),
-            Class::Request => (
+            KeyOwner::Request => (
                 Level::Warning,
                 format!("it {}; kept in Git it comes back whenever the object is made anew", key.effect),
                 "remove it from Git and annotate the object in the cluster",
@@ -51,7 +51,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             ),
         };
         let what =
-            if key.class == Class::Request { "a one-off request" } else { "a controller's own record" };
+            if key.class == KeyOwner::Request { "a one-off request" } else { "a controller's own record" };
         report
             .report(location, title(view.id, "", known.short(), &format!(" is {what}")))
             .level(level)

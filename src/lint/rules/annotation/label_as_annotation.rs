@@ -6,7 +6,7 @@
 use super::{is_setting, known_entries, named};
 use crate::lint::metadata::{known_text, move_across, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::Field;
+use crate::model::keys::KeyField;
 
 pub(crate) static RULE: Rule = Rule {
     id: "label-as-annotation",
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for known in known_entries(view) {
         let key = known.key;
-        if known.map.labels || key.field != Field::Label || !is_setting(key) {
+        if known.map.labels || key.field != KeyField::Label || !is_setting(key) {
             continue;
         }
         let labels = known.map.pointer.replace("/annotations", "/labels");

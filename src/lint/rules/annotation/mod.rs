@@ -23,22 +23,22 @@ use crate::lint::ObjectView;
 use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
-use crate::model::keys::{Class, FLUX, Field, Grammar, Key, On, Reading, Shape, Standing};
+use crate::model::keys::{FLUX, Grammar, KeyField, KeyOwner, MetadataKey, On, Reading, Shape, Standing};
 
 /// An entry of a label or annotation map whose key a registry knows.
 struct Known<'v, 'a> {
     map: &'v MetadataMap<'a>,
     entry: &'v EntryRef<'a>,
-    key: &'static Key,
+    key: &'static MetadataKey,
 }
 
 impl Known<'_, '_> {
     /// Whether this is the map in which the key is read.
     fn in_its_field(&self) -> bool {
         match self.key.field {
-            Field::Label => self.map.labels,
-            Field::Annotation => !self.map.labels,
-            Field::Either => true,
+            KeyField::Label => self.map.labels,
+            KeyField::Annotation => !self.map.labels,
+            KeyField::Either => true,
         }
     }
 
@@ -82,7 +82,7 @@ fn reading(entry: &EntryRef<'_>, value: Grammar) -> Option<Reading> {
 /// for its value.
 pub(super) fn is_misread_annotation(id: &ObjectId, entry: &EntryRef<'_>) -> bool {
     let Some(key) = FLUX.lookup(&entry.key).or_else(|| CLUSTER_API.lookup(&entry.key)) else { return false };
-    if !is_setting(key) || key.field == Field::Label || !key.on.has(id.group(), &id.kind) {
+    if !is_setting(key) || key.field == KeyField::Label || !key.on.has(id.group(), &id.kind) {
         return false;
     }
     let off = known_text(entry.value).is_some_and(|text| presence_only_annotation::reads_as_off(&text));
@@ -90,12 +90,12 @@ pub(super) fn is_misread_annotation(id: &ObjectId, entry: &EntryRef<'_>) -> bool
 }
 
 /// A released key that a person sets; the others have no value rules.
-fn is_setting(key: &Key) -> bool {
-    key.class == Class::Setting && key.released
+fn is_setting(key: &MetadataKey) -> bool {
+    key.class == KeyOwner::Setting && key.released
 }
 
 /// Keys whose place is judged by rules of their own.
-fn has_own_place_rule(key: &Key) -> bool {
+fn has_own_place_rule(key: &MetadataKey) -> bool {
     matches!(key.on, On::TopologyEntry) || key.name.starts_with("before-upgrade.hook.")
 }
 
@@ -114,7 +114,7 @@ fn is_known_kind(id: &ObjectId) -> bool {
 }
 
 /// The key as the help text names it: a prefix stands for its keys.
-fn named(key: &Key) -> String {
+fn named(key: &MetadataKey) -> String {
     match key.shape {
         Shape::Exact => format!("`{}`", key.name),
         Shape::Prefix => format!("`{}…`", key.name),

@@ -24,7 +24,7 @@ pub(crate) mod unsubstituted_variable;
 pub(crate) mod untracked_resource;
 
 use super::reference::listed;
-use crate::build::kustomize::{Class, FILE_NAMES};
+use crate::build::kustomize::{ErrorClass, FILE_NAMES};
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::{FilePath, Location, Tree};
 use crate::lint::title;
@@ -176,26 +176,26 @@ fn matter_of(snapshot: &Snapshot, failure: &BuildFailure, generated: bool) -> Ma
     };
     let file = failure.location.as_ref().and_then(|location| snapshot.find(&location.file));
     match class {
-        Class::Missing => match entry_path(snapshot, failure) {
+        ErrorClass::Missing => match entry_path(snapshot, failure) {
             Some(path) if snapshot.is_ignored(&path) => Matter::UntrackedResource,
             _ => Matter::MissingResource,
         },
-        Class::Outside => Matter::OutsideRoot,
-        Class::PatchTarget => Matter::UnmatchedPatch,
-        Class::NotAnObject if generated => Matter::NonKubernetes,
-        Class::KustomizationFile if generated && failure.message.contains("Component") => {
+        ErrorClass::Outside => Matter::OutsideRoot,
+        ErrorClass::PatchTarget => Matter::UnmatchedPatch,
+        ErrorClass::NotAnObject if generated => Matter::NonKubernetes,
+        ErrorClass::KustomizationFile if generated && failure.message.contains("Component") => {
             Matter::NonKubernetes
         }
         // yaml-syntax and duplicate-key report these at the same bytes.
-        Class::Yaml
+        ErrorClass::Yaml
             if file
                 .and_then(|file| snapshot.stream(file))
                 .is_some_and(|stream| !stream.errors.is_empty()) =>
         {
             Matter::Elsewhere
         }
-        Class::Output if failure.message.contains("stands here twice") => Matter::Elsewhere,
-        Class::KustomizationFile
+        ErrorClass::Output if failure.message.contains("stands here twice") => Matter::Elsewhere,
+        ErrorClass::KustomizationFile
             if file.is_some_and(|file| {
                 let name = file.path.rsplit('/').next().unwrap_or_default();
                 // Elsewhere it is `spec.components` that names what can't be built.
@@ -249,7 +249,10 @@ fn report_failure<'f>(
     let why = if failed.failure.kind == FailureKind::Endless {
         "each one that is applied applies the next: the cluster fills with them until somebody stops it"
             .to_owned()
-    } else if matches!(failed.failure.kind, FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit)) {
+    } else if matches!(
+        failed.failure.kind,
+        FailureKind::TooLarge | FailureKind::Unbuildable(ErrorClass::Limit)
+    ) {
         "forebay stops here, and no cluster would bear what comes of it: nothing of it is known".to_owned()
     } else {
         failed.consequence()

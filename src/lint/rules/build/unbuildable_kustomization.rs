@@ -2,7 +2,7 @@
 //! Source: kustomize `api/internal/target/kusttarget.go`; kustomize-controller `build`.
 
 use super::{Matter, failures, report_failure};
-use crate::build::kustomize::Class;
+use crate::build::kustomize::ErrorClass;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::world::build::FailureKind;
 
@@ -22,7 +22,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::Unbuildable) {
         let help = match failed.failure.kind {
             FailureKind::Endless => "move it out of its own path, or let nothing rename what is there",
-            FailureKind::TooLarge | FailureKind::Unbuildable(Class::Limit) => {
+            FailureKind::TooLarge | FailureKind::Unbuildable(ErrorClass::Limit) => {
                 "look for what multiplies: bases that are named twice, copies, patches, variables"
             }
             _ => "correct it; `forebay build DIR` shows whether it builds",

@@ -33,7 +33,7 @@ const MOST: usize = 200;
 const NAMED: usize = 3;
 
 /// A pointer into values, and where the key stands.
-type Key = (String, Location);
+type ValueKey = (String, Location);
 
 /// A dead value, with those that it is dead for.
 struct Told<'w> {
@@ -63,7 +63,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     all.par_iter().for_each(|(_, release)| drop(unread(release)));
     values_files::check(&all, report);
     let mut told: Vec<Told<'_>> = Vec::new();
-    let mut at: FxHashMap<Key, usize> = FxHashMap::default();
+    let mut at: FxHashMap<ValueKey, usize> = FxHashMap::default();
     for (_, release) in &all {
         for dead in unread(release).iter().flat_map(|unread| unread.dead.iter().take(MOST)) {
             let pointer = pointer_to(&dead.path);

@@ -9,7 +9,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::kinds::SOURCE;
 use crate::simulate::notify::alerts::source_selects;
 use crate::simulate::notify::objects::labels_of;
-use crate::simulate::notify::simulate::{Item, items};
+use crate::simulate::notify::simulate::{SimulatedObject, items};
 use crate::world::ApplyTarget;
 use std::cell::OnceCell;
 
@@ -27,8 +27,8 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = view.scene() else { return };
-    let is_repository = |item: &Item<'_>| item.id.is(SOURCE, "HelmRepository");
-    let repositories: Vec<Item<'_>> =
+    let is_repository = |item: &SimulatedObject<'_>| item.id.is(SOURCE, "HelmRepository");
+    let repositories: Vec<SimulatedObject<'_>> =
         items(view.world(), view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
     for (item, alert) in &scene.notifier.alerts {
         let nodes = item.node.items_at("/spec/eventSources");
@@ -40,12 +40,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     "name what makes it: an ArtifactGenerator",
                 ),
                 Some("HelmRepository") => {
-                    let selects = |repository: &&Item<'_>| {
+                    let selects = |repository: &&SimulatedObject<'_>| {
                         let labels = OnceCell::new();
                         let labels = || labels.get_or_init(|| labels_of(repository.node));
                         source_selects(source, alert, subject_of(repository), labels) != Known::Value(false)
                     };
-                    let selected: Vec<&Item<'_>> = repositories.iter().filter(selects).collect();
+                    let selected: Vec<&SimulatedObject<'_>> = repositories.iter().filter(selects).collect();
                     // A name may stand for repositories that are not known here.
                     if selected.is_empty()
                         || source.name.is("*") != Known::Value(false)

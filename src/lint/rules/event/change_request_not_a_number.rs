@@ -10,7 +10,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::text::Text;
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::{change_request_number, comments_on_change_request};
-use crate::simulate::notify::simulate::Item;
+use crate::simulate::notify::simulate::SimulatedObject;
 
 pub(crate) static RULE: Rule = Rule {
     id: "change-request-not-a-number",
@@ -28,7 +28,7 @@ const KEY: &str = "change_request";
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let Some(scene) = view.scene() else { return };
-    let mut seen: Vec<&Item<'_>> = Vec::new();
+    let mut seen: Vec<&SimulatedObject<'_>> = Vec::new();
     for (item, alert) in scene.alerts() {
         if !scene.provider_type(alert).is_some_and(comments_on_change_request) {
             continue;
@@ -50,7 +50,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn check_value(item: &Item<'_>, node: NodeRef<'_>, pointer: &str, report: &mut Reporter<'_>) {
+fn check_value(item: &SimulatedObject<'_>, node: NodeRef<'_>, pointer: &str, report: &mut Reporter<'_>) {
     let text = Text::of(node);
     let (Some(value), Some(location)) = (text.known(), node.location()) else { return };
     let why = match change_request_number(value) {

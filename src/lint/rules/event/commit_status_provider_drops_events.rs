@@ -10,7 +10,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::ObjectId;
 use crate::model::text::Text;
 use crate::simulate::notify::providers::{CommitStatusGate, sets_commit_status};
-use crate::simulate::notify::simulate::Item;
+use crate::simulate::notify::simulate::SimulatedObject;
 
 pub(crate) static RULE: Rule = Rule {
     id: "commit-status-provider-drops-events",
@@ -40,13 +40,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let is_dropped = |kind: &&str| *kind != "Kustomization" || gate == CommitStatusGate::CommitsAlone;
             let Some(kind) = source.kind.known().filter(is_dropped) else { continue };
             let is_selected = |at: &usize| scene.source_selects(alert, source, *at) == Known::Value(true);
-            let selected: Vec<&Item<'_>> = scene
+            let selected: Vec<&SimulatedObject<'_>> = scene
                 .candidates(source)
                 .into_iter()
                 .filter(is_selected)
                 .map(|at| &scene.emitters[at])
                 .collect();
-            let names_commit = |object: &&Item<'_>| {
+            let names_commit = |object: &&SimulatedObject<'_>| {
                 let entry = event_annotation(object.node, "commit");
                 entry.is_some_and(|entry| Text::of(entry.value).known() != Some(""))
             };

@@ -11,7 +11,7 @@ use crate::simulate::notify::alerts::Alert;
 use crate::simulate::notify::controllers::{Emitter, RuntimeKey, emitter_of};
 use crate::simulate::notify::occasions::{Digest, has_digest};
 use crate::simulate::notify::providers::gets_commit_status_updates;
-use crate::simulate::notify::simulate::Item;
+use crate::simulate::notify::simulate::SimulatedObject;
 use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -55,7 +55,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// that it selects, and its own summary.
 fn check_alert_key(
     scene: &Scene<'_>,
-    item: &Item<'_>,
+    item: &SimulatedObject<'_>,
     alert: &Alert,
     selected: &[usize],
     key: &str,
@@ -64,7 +64,7 @@ fn check_alert_key(
     let provider = scene.provider_type(alert);
     let is_new = scene.notifier.sends_annotations;
     let annotated = scene.annotated.get(key).into_iter().flatten().filter(|_| is_new);
-    let annotated: Vec<&Item<'_>> =
+    let annotated: Vec<&SimulatedObject<'_>> =
         annotated.filter(|at| selected.binary_search(at).is_ok()).map(|at| &scene.emitters[*at]).collect();
     let controlled = controlled(scene, selected, key, provider);
     let is_twice = key == "summary" && alert.summary.is_some() && alert.event_metadata.contains_key(key);
@@ -131,7 +131,7 @@ fn controlled<'s, 'a>(
     selected: &[usize],
     key: &str,
     provider: Option<&str>,
-) -> Vec<&'s Item<'a>> {
+) -> Vec<&'s SimulatedObject<'a>> {
     let first = |positions: &Vec<usize>| {
         let one = &scene.emitters[*positions.first()?];
         runtime_key(scene, one, key, provider)?;
@@ -190,7 +190,7 @@ fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
 /// of this type sees it.
 fn runtime_key(
     scene: &Scene<'_>,
-    object: &Item<'_>,
+    object: &SimulatedObject<'_>,
     key: &str,
     provider: Option<&str>,
 ) -> Option<(&'static Emitter, RuntimeKey)> {

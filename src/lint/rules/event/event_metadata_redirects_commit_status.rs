@@ -10,7 +10,7 @@ use crate::model::kinds::is_kustomization;
 use crate::model::text::Text;
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::{commit_hash, sets_commit_status};
-use crate::simulate::notify::simulate::Item;
+use crate::simulate::notify::simulate::SimulatedObject;
 
 pub(crate) static RULE: Rule = Rule {
     id: "event-metadata-redirects-commit-status",
@@ -48,8 +48,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// `alert` is set where the entry is an annotation of an object.
 fn check_entry(
-    item: &Item<'_>,
-    alert: Option<&Item<'_>>,
+    item: &SimulatedObject<'_>,
+    alert: Option<&SimulatedObject<'_>>,
     entry: &EntryRef<'_>,
     pointer: &str,
     report: &mut Reporter<'_>,

@@ -7,7 +7,7 @@ use crate::lang::yaml::{EntryRef, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::providers::overwritten_keys;
-use crate::simulate::notify::simulate::Item;
+use crate::simulate::notify::simulate::SimulatedObject;
 
 pub(crate) static RULE: Rule = Rule {
     id: "overwritten-by-provider",
@@ -41,7 +41,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 fn report_key(
-    item: &Item<'_>,
+    item: &SimulatedObject<'_>,
     entry: &EntryRef<'_>,
     provider: &str,
     key: &str,

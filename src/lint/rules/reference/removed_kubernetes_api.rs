@@ -5,7 +5,7 @@
 use crate::lang::yaml::Location;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::removed_apis::{self, Change, OLDEST_MAINTAINED, RemovedApi};
+use crate::model::removed_apis::{self, ApiChange, OLDEST_MAINTAINED, RemovedApi};
 
 pub(crate) static RULE: Rule = Rule {
     id: "removed-kubernetes-api",
@@ -51,15 +51,15 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     };
     let wanted = next.api_version;
     let missing = match next.change {
-        Change::Nothing => None,
-        Change::Required(pointer) => {
+        ApiChange::Nothing => None,
+        ApiChange::Required(pointer) => {
             let value = view.node.at(pointer);
             // An empty one means another thing than it did, or was filled in.
             let is_there = value.is_some_and(|value| value.entries().next().is_some());
             (!is_there)
                 .then(|| format!("which needs `{}` to say what it selects", pointer[1..].replace('/', ".")))
         }
-        Change::Fields(words) => Some(format!("where {words}")),
+        ApiChange::Fields(words) => Some(format!("where {words}")),
     };
     match missing {
         Some(words) => {

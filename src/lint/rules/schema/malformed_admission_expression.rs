@@ -4,7 +4,7 @@
 //! `validateMessageExpression`), which compiles each expression when the policy is written.
 
 use super::dotted;
-use crate::lang::cel::{Expression, Fault, parse};
+use crate::lang::cel::{CelFault, Expression, parse};
 use crate::lang::text::{nearest, suggest};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
@@ -108,8 +108,8 @@ fn expression(
 fn fault(text: &str, declared: &Declared) -> Option<(String, String)> {
     let tree: Expression = match parse(text) {
         Ok(tree) => tree,
-        Err(Fault::Syntax(message)) => return Some((message, "correct the expression".to_owned())),
-        Err(Fault::Beyond) => return None,
+        Err(CelFault::Syntax(message)) => return Some((message, "correct the expression".to_owned())),
+        Err(CelFault::Beyond) => return None,
     };
     let unknown = admission::undeclared(&tree, declared)?;
     let help = |near: Option<&str>, otherwise: String| match near {

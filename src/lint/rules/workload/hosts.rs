@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// How a host is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum HostForm {
     /// `NAME.NAMESPACE.svc`, whatever follows.
     Service,
     /// `NAME.NAMESPACE` after `://` or before a port: it may be a name of the internet.
@@ -19,21 +19,21 @@ pub(super) enum Form {
 
 /// A Service's host in a text.
 #[derive(Debug)]
-pub(super) struct Host<'t> {
+pub(super) struct ServiceHost<'t> {
     /// Its bytes in the text, the port included.
     pub(super) part: Range<usize>,
     pub(super) name: &'t str,
     /// Its namespace, unless the name is short.
     pub(super) namespace: Option<&'t str>,
     pub(super) port: Option<&'t str>,
-    pub(super) form: Form,
+    pub(super) form: HostForm,
 }
 
 /// No host is longer.
 const LONGEST: usize = 253;
 
 /// The hosts of a text, with their ports.
-pub(super) fn hosts(text: &str) -> Vec<Host<'_>> {
+pub(super) fn hosts(text: &str) -> Vec<ServiceHost<'_>> {
     let mut found = of_services(text);
     others(text, &mut found);
     found.sort_by_key(|host| host.part.start);
@@ -84,7 +84,7 @@ fn port(text: &str, at: usize) -> Option<&str> {
     (digits > 0 && !goes_on).then(|| &text[at + 1..=at + digits])
 }
 
-fn of_services(text: &str) -> Vec<Host<'_>> {
+fn of_services(text: &str) -> Vec<ServiceHost<'_>> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(".svc") {
         let next = text.as_bytes().get(at + 4).copied();
@@ -102,13 +102,13 @@ fn of_services(text: &str) -> Vec<Host<'_>> {
         let end = at + 4 + after(text, at + 4);
         let port = port(text, end);
         let part = at - length..port.map_or(end, |port| end + 1 + port.len());
-        found.push(Host { part, name, namespace: Some(namespace), port, form: Form::Service });
+        found.push(ServiceHost { part, name, namespace: Some(namespace), port, form: HostForm::Service });
     }
     found
 }
 
 /// Hosts without `.svc`: behind `://`, or before a port.
-fn others<'t>(text: &'t str, found: &mut Vec<Host<'t>>) {
+fn others<'t>(text: &'t str, found: &mut Vec<ServiceHost<'t>>) {
     let mut end_of_last = 0;
     for (colon, _) in text.match_indices(':') {
         let is_scheme = text[colon..].starts_with("://");
@@ -132,12 +132,14 @@ fn others<'t>(text: &'t str, found: &mut Vec<Host<'t>>) {
         }
         let behind_scheme = is_scheme || text[..start].ends_with("://");
         let (name, namespace, form) = match host.split_once('.') {
-            Some((name, namespace)) if !namespace.contains('.') => (name, Some(namespace), Form::Namespaced),
-            None if behind_scheme && port.is_some() => (host, None, Form::Short),
+            Some((name, namespace)) if !namespace.contains('.') => {
+                (name, Some(namespace), HostForm::Namespaced)
+            }
+            None if behind_scheme && port.is_some() => (host, None, HostForm::Short),
             _ => continue,
         };
         end_of_last = end;
-        found.push(Host {
+        found.push(ServiceHost {
             part: start..port.map_or(end, |port| end + 1 + port.len()),
             name,
             namespace,

@@ -39,12 +39,12 @@ struct Grant<'a> {
 
 /// Kind and namespace of who refers; group, kind and name of what is referred to, none where
 /// the grant is for all of the kind.
-type Allowed = (String, String, String, String, Option<String>);
+type AllowedReference = (String, String, String, String, Option<String>);
 
 #[derive(Default)]
 struct Grants<'a> {
     /// Of each namespace.
-    allowed: FxHashMap<&'a str, FxHashSet<Allowed>>,
+    allowed: FxHashMap<&'a str, FxHashSet<AllowedReference>>,
     all: FxHashMap<&'a str, Vec<Grant<'a>>>,
     /// Kind and namespace of the objects that refer from another namespace.
     referring: FxHashSet<(&'a str, &'a str)>,

@@ -7,7 +7,7 @@
 use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::{Cause, Meant, Named, Near, Target, Workloads};
+use crate::lint::workloads::{Meant, Named, Near, Target, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::Reference;
 use crate::model::{Name, namespaces};
@@ -53,7 +53,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         match level.filter(|_| likely.is_some() || !is_elsewhere(workloads, object, reference)) {
             Some(level) => missing(view, object, reference, name, level, likely.as_ref(), report),
             None => {
-                let cause = cause.unwrap_or(Cause::Anybody);
+                let cause = cause.unwrap_or(UnseenCause::Anybody);
                 let what = format!("{}: {}", object.id, target(reference, name));
                 report.not_checked(unchecked(cause), reference.name_node.location(), what);
             }
@@ -178,7 +178,7 @@ fn is_of_the_platform(kind: &str) -> bool {
 /// The level by what could hold the target; `None` for not checked.
 fn level(
     workloads: &Workloads<'_>,
-    cause: Option<Cause<'_>>,
+    cause: Option<UnseenCause<'_>>,
     reference: &Reference<'_>,
     is_near: bool,
 ) -> Option<Level> {
@@ -197,9 +197,9 @@ fn level(
         // Whatever gives it a role in a cloud may make it: Terraform, eksctl.
         None if &*reference.kind == "ServiceAccount" && !is_near => Some(Level::Warning),
         None => Some(Level::Error),
-        Some(Cause::Unapplied) => None,
+        Some(UnseenCause::Unapplied) => None,
         // Charts bring issuers of a namespace; those of a cluster are written where it is.
-        Some(Cause::Maker(_))
+        Some(UnseenCause::Maker(_))
             if &*reference.kind == "ClusterIssuer"
                 && reference
                     .name

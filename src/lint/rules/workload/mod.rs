@@ -14,7 +14,7 @@ pub(crate) mod unknown_service_port;
 
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
-use crate::lint::workloads::{Cause, Workloads};
+use crate::lint::workloads::{UnseenCause, Workloads};
 use crate::model::Unchecked;
 use crate::model::workloads::{Reference, is_judged};
 use crate::world::Effective;
@@ -48,13 +48,13 @@ pub(super) fn is_open(text: &str) -> bool {
 }
 
 /// What a reference to something that may exist is under "not checked".
-pub(super) fn unchecked(cause: Cause<'_>) -> Unchecked {
+pub(super) fn unchecked(cause: UnseenCause<'_>) -> Unchecked {
     match cause {
-        Cause::Opener(opener) => opener.unchecked(),
-        Cause::Maker(id) if crate::model::kinds::is_helm_release(id) => Unchecked::ReferenceIntoChart,
-        Cause::Maker(_) => Unchecked::ReferenceToGeneratedObject,
-        Cause::Unapplied => Unchecked::ReferenceToUnappliedObject,
-        Cause::Anybody => Unchecked::ReferenceToConfig,
+        UnseenCause::Opener(opener) => opener.unchecked(),
+        UnseenCause::Maker(id) if crate::model::kinds::is_helm_release(id) => Unchecked::ReferenceIntoChart,
+        UnseenCause::Maker(_) => Unchecked::ReferenceToGeneratedObject,
+        UnseenCause::Unapplied => Unchecked::ReferenceToUnappliedObject,
+        UnseenCause::Anybody => Unchecked::ReferenceToConfig,
     }
 }
 

@@ -2,13 +2,13 @@
 //! Source: `kubernetes` DNS specification 1.1 (`<service>.<namespace>.svc.<domain>`).
 
 use super::dotted;
-use super::hosts::{Form, Host, hosts};
+use super::hosts::{HostForm, ServiceHost, hosts};
 use crate::build::substitute::Parts;
 use crate::files::Snapshot;
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::{Cause, Near, Target, Workloads};
+use crate::lint::workloads::{Near, Target, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{Name, kinds};
 use crate::world::{ApplyTarget, Effective, OpenerCause};
@@ -56,7 +56,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     let Some(namespace) = host.namespace.or(own.as_deref()) else { continue };
                     let is_here = namespaces.contains(namespace);
                     let is_sure =
-                        !is_here && (host.form != Form::Service || has_domain(&text[host.part.clone()]));
+                        !is_here && (host.form != HostForm::Service || has_domain(&text[host.part.clone()]));
                     let meant = is_sure.then(|| meant.of(workloads, &host)).flatten();
                     let host = Placed { namespace, host };
                     let place = places.location(&host.host).filter(|_| is_here || meant.is_some());
@@ -110,7 +110,7 @@ impl<'n> Places<'n> {
         Places { parts: Parts::new(node, text), text, written: written(), read: 0, missed: 0 }
     }
 
-    fn location(&mut self, host: &Host<'_>) -> Option<Location> {
+    fn location(&mut self, host: &ServiceHost<'_>) -> Option<Location> {
         let place = self.parts.location(host.part.clone())?;
         let wanted = &self.text[host.part.clone()];
         let Some((whole, written)) = self.written.as_ref().filter(|_| self.missed < MISSED) else {
@@ -133,7 +133,7 @@ impl<'n> Places<'n> {
 /// A host and the namespace that it means.
 struct Placed<'t> {
     namespace: &'t str,
-    host: Host<'t>,
+    host: ServiceHost<'t>,
 }
 
 /// Whether a text may hold a host: of most texts nothing more is looked at.
@@ -160,7 +160,7 @@ impl<'a> Meant<'a> {
     /// The one that differs in a single letter; of short names and of those that count
     /// (`team-1`) another one may as well be meant, unless that one has the Service, too. A
     /// host without `.svc` may be any, so that of it the Service is always wanted.
-    fn of(&self, workloads: &Workloads<'_>, host: &Host<'_>) -> Option<&'a str> {
+    fn of(&self, workloads: &Workloads<'_>, host: &ServiceHost<'_>) -> Option<&'a str> {
         let (words, namespace) = (self.0.as_ref()?, host.namespace?);
         let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
         let has_service = |known: &str| {
@@ -172,7 +172,7 @@ impl<'a> Meant<'a> {
         let near = words.near(&word);
         let near = near.filter(|(distance, known)| *distance == 1 && letters(known) != letters(namespace));
         let near = near.filter(|(_, known)| match host.form {
-            Form::Service if namespace.len() >= SHORTEST => true,
+            HostForm::Service if namespace.len() >= SHORTEST => true,
             _ => (is_slip(namespace, known) || is_replaced(namespace, known)) && has_service(known),
         });
         near.map(|(_, known)| *known).min()
@@ -276,7 +276,7 @@ fn judge(
         Target::Made(..) => return,
         Target::Absent(cause) => cause,
     };
-    let is_service = host.form == Form::Service;
+    let is_service = host.form == HostForm::Service;
     let near = workloads.near("", "Service", Some(namespace), host.name);
     let near = near.filter(|near| match near {
         // Whatever is called almost so may be meant.
@@ -290,7 +290,7 @@ fn judge(
         if !is_service {
             return;
         }
-        let cause = cause.unwrap_or(Cause::Opener(OpenerCause::Chart));
+        let cause = cause.unwrap_or(UnseenCause::Opener(OpenerCause::Chart));
         let what = format!("{}: {service}", object.id);
         report.not_checked(super::unchecked(cause), Some(location), what);
         return;

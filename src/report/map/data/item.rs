@@ -49,7 +49,7 @@ const FIELDS: [&str; 34] = [
 ];
 
 /// An object on the map.
-pub(super) struct Item<'a> {
+pub(super) struct MapItem<'a> {
     pub(super) cluster: usize,
     pub(super) id: ObjectId,
     /// The item whose box it is a row of; `None` for a box.
@@ -71,9 +71,9 @@ pub(super) struct Item<'a> {
     pub(super) area: Area,
 }
 
-impl Item<'_> {
+impl MapItem<'_> {
     pub(super) fn new(cluster: usize, id: ObjectId) -> Self {
-        Item {
+        MapItem {
             cluster,
             id,
             within: None,

@@ -1,6 +1,6 @@
 //! The drawing as JSON.
 
-use super::item::Item;
+use super::item::MapItem;
 use super::{Drawing, ROWS};
 use crate::config::Level;
 use crate::lang::text::clean;
@@ -128,7 +128,7 @@ impl Drawing<'_, '_> {
     }
 }
 
-fn item_json(item: &Item<'_>) -> Value {
+fn item_json(item: &MapItem<'_>) -> Value {
     let others = item.others.iter().map(|(kind, count)| format!("{count} {}", clean(kind)));
     let mut out = json!({
         "c": item.cluster,

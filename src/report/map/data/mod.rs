@@ -20,7 +20,7 @@ use crate::simulate::notify::objects::{involved_object, labels_of};
 use crate::simulate::suspend::suspension;
 use crate::world::graph::{EdgeKind, Graph, GraphNode};
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Outcome};
-use item::{Item, fields};
+use item::{MapItem, fields};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ pub(super) fn data(map: &Map<'_>) -> Value {
 
 struct Drawing<'m, 'a> {
     map: &'m Map<'a>,
-    items: Vec<Item<'a>>,
+    items: Vec<MapItem<'a>>,
     /// (from, to, kind), the kind by its place in the script's list.
     edges: Vec<(usize, usize, usize)>,
     /// The item of an object, or that which applies it, by cluster.
@@ -126,8 +126,8 @@ impl<'a> Drawing<'_, 'a> {
         node: &GraphNode,
         applied: Option<&Applied>,
         members: &FxHashMap<&ObjectId, &'a Effective>,
-    ) -> Item<'a> {
-        let mut item = Item::new(number, node.object.clone());
+    ) -> MapItem<'a> {
+        let mut item = MapItem::new(number, node.object.clone());
         item.note.clone_from(&node.note);
         if let Some(applied) = applied {
             match &applied.outcome {
@@ -228,7 +228,7 @@ impl<'a> Drawing<'_, 'a> {
             let within = match by.get(&index) {
                 Some(within) => *within,
                 None => *loose.get_or_insert_with(|| {
-                    self.items.push(Item::new(number, without_applier(cluster)));
+                    self.items.push(MapItem::new(number, without_applier(cluster)));
                     self.items.len() - 1
                 }),
             };
@@ -264,7 +264,7 @@ impl<'a> Drawing<'_, 'a> {
                     {
                         Some(within) => within,
                         None => {
-                            self.items.push(Item::new(number, without_applier(cluster)));
+                            self.items.push(MapItem::new(number, without_applier(cluster)));
                             self.items.len() - 1
                         }
                     }
@@ -366,7 +366,7 @@ impl<'a> Drawing<'_, 'a> {
                 None => {
                     let within = self.base_applier(number, effect);
                     let index = self.items.len();
-                    let mut item = Item::new(number, effect.object.clone());
+                    let mut item = MapItem::new(number, effect.object.clone());
                     item.within = within;
                     item.why = "only in the base of the change".to_owned();
                     self.items.push(item);

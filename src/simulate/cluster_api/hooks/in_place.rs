@@ -38,7 +38,7 @@ pub(super) enum Question {
     ApplyPatchesToRequest(CanUpdate),
     TryInPlaceUpdate(Try),
     ReconcileInPlaceUpdate(Reconcile),
-    CallUpdateMachineHook(Call),
+    CallUpdateMachineHook(UpdateCall),
 }
 
 impl Question {
@@ -303,7 +303,7 @@ pub(super) struct Reconcile {
     /// Annotations of the InfraMachine; none where it is missing.
     infra_machine_annotations: Option<BTreeMap<String, String>>,
     bootstrap_config_annotations: Option<BTreeMap<String, String>>,
-    call: Call,
+    call: UpdateCall,
 }
 
 const IN_PROGRESS: &str = "in-place-updates.internal.cluster.x-k8s.io/update-in-progress";
@@ -366,7 +366,7 @@ fn failed(message: &str) -> Value {
 /// `callUpdateMachineHook`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Call {
+pub(super) struct UpdateCall {
     handlers: Vec<String>,
     /// `status` of the answer.
     status: Option<String>,
@@ -374,7 +374,7 @@ pub(super) struct Call {
     retry_after_seconds: i64,
 }
 
-impl Call {
+impl UpdateCall {
     /// Seconds until it is called again, and what it said.
     fn answer(self) -> Result<(i64, String), String> {
         match &self.handlers[..] {

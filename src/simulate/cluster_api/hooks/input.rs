@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::sequence::{self, CallOutcome, ControlPlaneState, HookCall, UpgradeTracker, WorkerEntry};
 use super::upgrade_plan::{self, Observed, PlanSource};
-use super::{Answer, Answers, Hook, PendingHooks, in_place, mutation_input};
+use super::{Answers, Hook, HookAnswer, PendingHooks, in_place, mutation_input};
 
 /// Answers one input.
 ///
@@ -155,26 +155,26 @@ fn unknown_hook(name: &str) -> String {
 
 /// Reads an answer as the cases write it: `blocking(retryAfterSeconds=10)`,
 /// `non-blocking`, `Success, retryAfterSeconds=0`, `failureResponse`.
-fn parse_answer(text: &str) -> Result<Answer, String> {
+fn parse_answer(text: &str) -> Result<HookAnswer, String> {
     let lower = text.to_ascii_lowercase();
     let retry = lower.split_once("retryafterseconds=").and_then(|(_, rest)| {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..end].parse::<i64>().ok()
     });
     if lower.starts_with("fail") {
-        return Ok(Answer::Failure);
+        return Ok(HookAnswer::Failure);
     }
     match retry {
-        Some(0) => return Ok(Answer::NonBlocking),
+        Some(0) => return Ok(HookAnswer::NonBlocking),
         Some(retry_after_seconds) => {
-            return Ok(Answer::Blocking { retry_after_seconds });
+            return Ok(HookAnswer::Blocking { retry_after_seconds });
         }
         None => {}
     }
     if lower.starts_with("non-blocking") || lower.starts_with("success") {
-        Ok(Answer::NonBlocking)
+        Ok(HookAnswer::NonBlocking)
     } else if lower.starts_with("blocking") {
-        Ok(Answer::Blocking { retry_after_seconds: 10 })
+        Ok(HookAnswer::Blocking { retry_after_seconds: 10 })
     } else {
         Err(format!("no hook answers {text:?}; expected blocking, non-blocking or failure"))
     }

@@ -112,7 +112,7 @@ impl fmt::Display for Hook {
 
 /// What all handlers of a hook answered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// `status: Success`, `retryAfterSeconds: 0`.
     NonBlocking,
     /// `status: Success` and the lowest non-zero `retryAfterSeconds`.
@@ -127,7 +127,7 @@ pub enum Answer {
 
 /// Answers by hook. A hook that is not in it has no handler: it passes without
 /// a call.
-pub(crate) type Answers = BTreeMap<Hook, Answer>;
+pub(crate) type Answers = BTreeMap<Hook, HookAnswer>;
 
 /// The annotation `runtime.cluster.x-k8s.io/pending-hooks`: a sorted, comma
 /// separated list of hooks that are owed.

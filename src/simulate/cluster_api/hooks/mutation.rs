@@ -107,7 +107,7 @@ impl Trouble {
 
 /// One patch of an answer to GeneratePatches.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct PatchItem {
     /// Which template it is for: see [`is_for`].
     pub uid: String,
     /// What it does.
@@ -129,9 +129,9 @@ pub(crate) enum Generate {
     /// The call fails.
     Trouble(Trouble),
     /// One answer. It was made for one request, so that it says nothing about another.
-    Same(Vec<Item>),
+    Same(Vec<PatchItem>),
     /// An answer for the state before and one for the state after.
-    BeforeAfter(Vec<Item>, Vec<Item>),
+    BeforeAfter(Vec<PatchItem>, Vec<PatchItem>),
 }
 
 /// A variable that an extension defines.
@@ -220,7 +220,7 @@ pub(crate) const UNSTATED: Stated<'static> = Stated { responses: &NOTHING_STATED
 
 impl Stated<'_> {
     /// The patches of an extension, and whether they answer the request of this side for sure.
-    pub(crate) fn patches(&self, handler: &str) -> Option<(&[Item], bool)> {
+    pub(crate) fn patches(&self, handler: &str) -> Option<(&[PatchItem], bool)> {
         match self.responses.generated(handler)? {
             // failurePolicy Ignore takes a call that fails for an answer without patches;
             // with Fail nothing is made of the templates at all.
@@ -244,7 +244,7 @@ pub(crate) fn is_for(uid: &str, namespace: &str, cluster: &str, part: &str) -> b
 }
 
 /// Reads an answer to GeneratePatches; `Err` is for the user.
-pub(crate) fn read_patches(response: &Value) -> Result<Result<Vec<Item>, Trouble>, String> {
+pub(crate) fn read_patches(response: &Value) -> Result<Result<Vec<PatchItem>, Trouble>, String> {
     if is_failure(response)? {
         return Ok(Err(Trouble::Failure));
     }
@@ -283,12 +283,12 @@ fn list<'v>(response: &'v Value, key: &str, kind: &str) -> Result<&'v [Value], S
     }
 }
 
-fn read_item(item: &Value, index: usize) -> Result<Item, String> {
+fn read_item(item: &Value, index: usize) -> Result<PatchItem, String> {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     let uid = text("uid").ok_or_else(|| format!("items[{index}] has no uid"))?.to_owned();
     let patch = item.get("patch").cloned().unwrap_or_default();
     let patch = read_patch(text("patchType").unwrap_or_default(), patch);
-    Ok(Item { uid, patch: patch.map_err(|why| format!("items[{index}] {why}"))? })
+    Ok(PatchItem { uid, patch: patch.map_err(|why| format!("items[{index}] {why}"))? })
 }
 
 /// A patch of a type; its bytes are base64 in JSON, or, written by hand, the patch itself.
@@ -326,7 +326,8 @@ mod tests {
         for patch in [json!(encoded), json!([operation]), json!(r#"[{"op":"remove","path":"/spec/a"}]"#)] {
             let response =
                 json!({"items": [{"uid": "controlPlane", "patchType": "JSONPatch", "patch": patch}]});
-            let item = Item { uid: "controlPlane".to_owned(), patch: Patch::Json(vec![operation.clone()]) };
+            let item =
+                PatchItem { uid: "controlPlane".to_owned(), patch: Patch::Json(vec![operation.clone()]) };
             assert_eq!(read_patches(&response), Ok(Ok(vec![item])));
         }
         assert_eq!(read_patches(&json!({"status": "Failure"})), Ok(Err(Trouble::Failure)));

@@ -6,7 +6,7 @@
 //! `core/reconcilers/topology/cluster/reconcile_state.go` (`callAfterHooks`) and
 //! `cluster_controller.go` (`callBeforeClusterCreateHook`, `reconcileDelete`).
 
-use super::{Answer, Answers, Hook, PendingHooks};
+use super::{Answers, Hook, HookAnswer, PendingHooks};
 use crate::model::kubernetes_version::{Order, Version};
 
 /// Cluster annotation keys with this prefix block the start of an upgrade.
@@ -54,7 +54,7 @@ pub(crate) struct HookCall {
     /// `toKubernetesVersion`, or `kubernetesVersion` of an After hook.
     pub to: String,
     /// What came back.
-    pub answer: Answer,
+    pub answer: HookAnswer,
 }
 
 /// What one reconcile decides about the control plane's version.
@@ -228,12 +228,12 @@ impl Caller<'_> {
         };
         decision.calls.push(HookCall { hook, from, to: to.to_owned(), answer });
         match answer {
-            Answer::NonBlocking => Ok(true),
-            Answer::Blocking { .. } => {
+            HookAnswer::NonBlocking => Ok(true),
+            HookAnswer::Blocking { .. } => {
                 decision.blocked_by = Some(hook);
                 Ok(false)
             }
-            Answer::Failure => {
+            HookAnswer::Failure => {
                 decision.blocked_by = Some(hook);
                 Err(failure(hook))
             }
@@ -265,12 +265,12 @@ impl CallOutcome {
         Self { called: false, still_pending, requeue_after_seconds: 0, proceeds, error: None }
     }
 
-    fn of(hook: Hook, answer: Option<Answer>, blocks: bool) -> Self {
+    fn of(hook: Hook, answer: Option<HookAnswer>, blocks: bool) -> Self {
         let (requeue_after_seconds, proceeds, error) = match answer {
-            None | Some(Answer::NonBlocking) => (0, true, None),
-            Some(Answer::Blocking { .. }) if !blocks => (0, true, None),
-            Some(Answer::Blocking { retry_after_seconds }) => (retry_after_seconds, false, None),
-            Some(Answer::Failure) => (0, false, Some(failure(hook))),
+            None | Some(HookAnswer::NonBlocking) => (0, true, None),
+            Some(HookAnswer::Blocking { .. }) if !blocks => (0, true, None),
+            Some(HookAnswer::Blocking { retry_after_seconds }) => (retry_after_seconds, false, None),
+            Some(HookAnswer::Failure) => (0, false, Some(failure(hook))),
         };
         Self { called: answer.is_some(), still_pending: !proceeds, requeue_after_seconds, proceeds, error }
     }
@@ -281,7 +281,7 @@ impl CallOutcome {
 pub(crate) fn before_cluster_create(
     infrastructure_ref_set: bool,
     control_plane_ref_set: bool,
-    answer: Option<Answer>,
+    answer: Option<HookAnswer>,
 ) -> CallOutcome {
     if infrastructure_ref_set || control_plane_ref_set {
         return CallOutcome::not_called(false, true);
@@ -295,7 +295,7 @@ pub(crate) fn after_control_plane_initialized(
     about_to_be_created: bool,
     pending: &PendingHooks,
     initialized: bool,
-    answer: Option<Answer>,
+    answer: Option<HookAnswer>,
 ) -> CallOutcome {
     let hook = Hook::AfterControlPlaneInitialized;
     let owed = about_to_be_created || pending.has(hook);
@@ -320,7 +320,7 @@ pub(crate) struct UpgradeTracker {
 pub(crate) fn after_cluster_upgrade(
     pending: &PendingHooks,
     tracker: UpgradeTracker,
-    answer: Option<Answer>,
+    answer: Option<HookAnswer>,
 ) -> CallOutcome {
     let hook = Hook::AfterClusterUpgrade;
     let owed = pending.has(hook);

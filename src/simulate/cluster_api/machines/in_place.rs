@@ -26,7 +26,7 @@ pub(super) enum Verdict {
 
 /// What is known of the feature gate InPlaceUpdates, which every release has off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gate {
+pub(super) struct InPlaceGate {
     /// Whether it is taken to be on.
     pub is_on: bool,
     /// Whether that is stated.

@@ -11,7 +11,7 @@ mod upgrade;
 
 use std::collections::BTreeSet;
 
-use in_place::Gate;
+use in_place::InPlaceGate;
 use part::{MAYBE_IN_PLACE, MIGRATED, Origin, Part, is_on_both_sides, strategy};
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, NOTHING_STATED, Responses};
 use crate::simulate::cluster_api::hooks::simulate::Event;
 use crate::simulate::cluster_api::references::{Object, Objects, Scope, has_cluster_api, scopes_of};
-use crate::simulate::cluster_api::rollout::Effect;
+use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::rollout::field;
 use crate::simulate::cluster_api::rollout::field::Judgement;
 use crate::simulate::cluster_api::topology::fields;
@@ -33,12 +33,12 @@ use crate::world::{ApplyTarget, Cluster as FluxCluster, World};
 
 /// One effect of a change on Machines or hooks, with where it is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct MachineChange {
     /// The object whose change has the effect.
     pub object: ObjectId,
     /// Where it is applied.
     pub target: ApplyTarget,
-    pub effect: Effect,
+    pub effect: RolloutEffect,
     /// Where it was written before.
     pub base: Option<Location>,
     /// Where it is written now.
@@ -56,7 +56,7 @@ pub(crate) fn effects(
     head: &World,
     head_cluster: Option<&FluxCluster>,
     responses: &Responses,
-) -> Vec<Change> {
+) -> Vec<MachineChange> {
     let has = |world, cluster: Option<&FluxCluster>| cluster.is_some_and(|one| has_cluster_api(world, one));
     if !has(base, base_cluster) && !has(head, head_cluster) {
         return Vec::new();
@@ -79,7 +79,7 @@ pub(crate) fn effects(
 }
 
 /// Templates that standalone objects reference and that were edited in place.
-pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<Change> {
+pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<MachineChange> {
     let mut changes = Vec::new();
     Comparison { before, after, conditions: conditions(after), responses: &NOTHING_STATED }
         .templates(&mut changes);
@@ -89,7 +89,7 @@ pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<Chang
 /// What of the cluster's settings decides.
 struct Conditions {
     template_metadata: bool,
-    in_place: Gate,
+    in_place: InPlaceGate,
     runtime_sdk: bool,
     /// Whether it is stated, not taken from an extension that is there.
     runtime_sdk_stated: bool,
@@ -105,7 +105,7 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
         scope.objects.of_kind(crate::model::cluster_api_kinds::RUNTIME, "ExtensionConfig").next().is_some();
     Conditions {
         template_metadata: version.is_none_or(|version| version.at_least(1, 14)),
-        in_place: Gate {
+        in_place: InPlaceGate {
             is_on: feature(Feature::InPlaceUpdates).unwrap_or(extension),
             is_stated: settings.is_some_and(|s| s.feature(Feature::InPlaceUpdates).from.is_some()),
         },
@@ -128,7 +128,7 @@ struct Comparison<'c, 'a> {
 }
 
 impl Comparison<'_, '_> {
-    fn run(&self, changes: &mut Vec<Change>) {
+    fn run(&self, changes: &mut Vec<MachineChange>) {
         for after in Cluster::all(&self.after.objects).filter(|c| !c.object.id.is_unknown()) {
             let before = self.same(after.object).map(|object| Cluster { object });
             match before {
@@ -203,7 +203,7 @@ impl Comparison<'_, '_> {
             .then(|| "it is paused by annotation, so nothing is reconciled until it is not".to_owned())
     }
 
-    fn health_check(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
+    fn health_check(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
         let mut part = Part::new(self, after.id, "MachineHealthCheck", None, changes);
         let is_migrated = before.id.api_version != after.id.api_version;
         let spec = |object: Object<'_>| {
@@ -236,7 +236,7 @@ impl Comparison<'_, '_> {
         part.finish();
     }
 
-    fn control_plane(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
+    fn control_plane(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
         let mut part = Part::new(self, after.id, "KubeadmControlPlane", replicas, changes);
         part.paused = self.pause(after);
@@ -266,7 +266,7 @@ impl Comparison<'_, '_> {
         part.finish();
     }
 
-    fn worker(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<Change>) {
+    fn worker(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
         let kind = after.id.kind.to_string();
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
         let mut part = Part::new(self, after.id, &kind, replicas, changes);
@@ -291,7 +291,7 @@ impl Comparison<'_, '_> {
 
     /// Templates that standalone objects reference are read when Machines are
     /// made, and watched by nobody.
-    fn templates(&self, changes: &mut Vec<Change>) {
+    fn templates(&self, changes: &mut Vec<MachineChange>) {
         let mut used: Vec<(String, String, String)> = Vec::new();
         let standalone = ["MachineDeployment", "MachineSet", "MachinePool"]
             .into_iter()
@@ -320,10 +320,10 @@ impl Comparison<'_, '_> {
             if old == new {
                 continue;
             }
-            changes.push(Change {
+            changes.push(MachineChange {
                 object: after.id.clone(),
                 target: self.after.target.clone(),
-                effect: Effect {
+                effect: RolloutEffect {
                     effect: EffectKind::NewMachinesOnly,
                     field: "/spec".to_owned(),
                     before: Value::Null,

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::in_place::{self, Verdict};
-use super::{Change, Comparison};
+use super::{Comparison, MachineChange};
 use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::model::value::{has_unknown, unknown};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Update};
-use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source};
+use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source};
 use crate::simulate::cluster_api::rollout::field::Judgement;
-use crate::simulate::cluster_api::rollout::{Effect, field, kubeadm_config, template};
+use crate::simulate::cluster_api::rollout::{RolloutEffect, field, kubeadm_config, template};
 use crate::simulate::cluster_api::topology::fields;
-use crate::simulate::cluster_api::topology::fields::{Field, Fields, HEALTH_CHECK};
+use crate::simulate::cluster_api::topology::fields::{Fields, HEALTH_CHECK, TopologyField};
 use crate::world::ApplyTarget;
 
 /// Collects the effects of one control plane or worker, whose causes of
@@ -42,13 +42,13 @@ pub(super) struct Part<'p> {
     /// Said with everything that does not wait.
     pub(super) note: Option<String>,
     /// The first change that needs other Machines, without what comes of it.
-    pub(super) rollout: Option<(Change, String)>,
+    pub(super) rollout: Option<(MachineChange, String)>,
     pub(super) rolled: Vec<String>,
     /// The template and the patch behind what is pushed next.
     pub(super) origin: Option<Origin>,
     /// Those behind the rollout.
     pub(super) origins: Vec<Origin>,
-    pub(super) changes: &'p mut Vec<Change>,
+    pub(super) changes: &'p mut Vec<MachineChange>,
 }
 
 impl<'p> Part<'p> {
@@ -57,7 +57,7 @@ impl<'p> Part<'p> {
         object: &ObjectId,
         target: &str,
         machines: Option<i64>,
-        changes: &'p mut Vec<Change>,
+        changes: &'p mut Vec<MachineChange>,
     ) -> Self {
         Part {
             object: object.clone(),
@@ -98,7 +98,7 @@ impl<'p> Part<'p> {
         let names: BTreeMap<&str, ()> = before.keys().chain(after.keys()).map(|name| (*name, ())).collect();
         for name in names.into_keys() {
             let (old, new) = (before.get(name), after.get(name));
-            let value = |field: Option<&Field>| field.map(|f| f.value.clone()).unwrap_or_default();
+            let value = |field: Option<&TopologyField>| field.map(|f| f.value.clone()).unwrap_or_default();
             let (before, after) = (value(old), value(new));
             if before == after {
                 continue;
@@ -111,9 +111,10 @@ impl<'p> Part<'p> {
                 judgement.1 = "the MachineHealthCheck is changed; no Machine is touched";
             }
             let pointer = new.or(old).map(|f| f.pointer.clone()).unwrap_or_default();
-            let place = |field: Option<&Field>| field.and_then(|f| f.location.clone());
+            let place = |field: Option<&TopologyField>| field.and_then(|f| f.location.clone());
             let waits = name != HEALTH_CHECK;
-            let written = |field: Option<&Field>| field.map(|f| f.written.clone()).unwrap_or_default();
+            let written =
+                |field: Option<&TopologyField>| field.map(|f| f.written.clone()).unwrap_or_default();
             self.push(judgement, pointer, (written(old), written(new)), (place(old), place(new)), waits);
         }
     }
@@ -167,12 +168,12 @@ impl<'p> Part<'p> {
                 continue;
             }
             let Some((pointer, _)) = new.or(old).and_then(field_of) else { continue };
-            let value = |entry: Option<&Entry>| match entry.map(|e| &e.value) {
+            let value = |entry: Option<&MetadataEntry>| match entry.map(|e| &e.value) {
                 Some(None) => unknown("its value is not known offline"),
                 Some(Some(text)) => json!(text),
                 None => Value::Null,
             };
-            let place = |entry: Option<&Entry>| entry.and_then(field_of).and_then(|(_, at)| at);
+            let place = |entry: Option<&MetadataEntry>| entry.and_then(field_of).and_then(|(_, at)| at);
             let count = self.changes.len();
             self.push(
                 judgement,
@@ -218,10 +219,10 @@ impl<'p> Part<'p> {
         let what = format!("{part}{}", phrase(&field, &before, &after));
         let reason = format!("{what}: {reason}");
         let origin = self.origin.take();
-        let mut change = Change {
+        let mut change = MachineChange {
             object: self.object.clone(),
             target: self.applied_to.clone(),
-            effect: Effect {
+            effect: RolloutEffect {
                 effect,
                 field: field.clone(),
                 before,
@@ -332,7 +333,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    fn tell(&self, change: &mut Change) {
+    fn tell(&self, change: &mut MachineChange) {
         let (kind, name) = &self.template;
         let by = self.patch.as_ref().map(|(name, _)| format!(", by patch {name}"));
         let details = &mut change.effect.details;
@@ -386,7 +387,7 @@ fn phrase(field: &str, before: &Value, after: &Value) -> String {
 }
 
 /// Where a key is written, of one that the repository states.
-fn field_of(entry: &Entry) -> Option<(String, Option<Location>)> {
+fn field_of(entry: &MetadataEntry) -> Option<(String, Option<Location>)> {
     match &entry.source {
         Source::Field { pointer, location } => Some((pointer.clone(), location.clone())),
         Source::Controller(_) => None,

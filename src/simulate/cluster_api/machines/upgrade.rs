@@ -13,7 +13,7 @@ use crate::simulate::cluster_api::hooks::sequence::{
     DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, WorkerEntry as Deferrable,
 };
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::rollout::Effect;
+use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::topology::{Class, Cluster, WorkerEntry, fields};
 
 /// What is known of the Machines so far.
@@ -36,7 +36,7 @@ pub(super) fn machines(
     (before, after): (&Cluster<'_>, &Cluster<'_>),
     class: Option<&Class<'_>>,
     waits: Option<&str>,
-    effect: &mut Effect,
+    effect: &mut RolloutEffect,
 ) {
     let replicas = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_int);
     let mut machines = Machines::default();
@@ -135,7 +135,7 @@ impl Machines {
         self.told.push(told);
     }
 
-    fn finish(self, waits: Option<&str>, effect: &mut Effect) {
+    fn finish(self, waits: Option<&str>, effect: &mut RolloutEffect) {
         effect.consequences.extend(self.told);
         if self.maybe_in_place {
             effect.consequences.push(MAYBE_IN_PLACE.to_owned());

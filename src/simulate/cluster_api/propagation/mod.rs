@@ -57,21 +57,21 @@ pub enum Source {
 
 /// One label or annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct MetadataEntry {
     /// Its value; `None` when it is known in the cluster only.
     pub value: Option<String>,
     /// Where it comes from.
     pub source: Source,
 }
 
-impl Entry {
+impl MetadataEntry {
     fn forced(value: Option<&str>, by: &'static str) -> Self {
         Self { value: value.map(str::to_owned), source: Source::Controller(by) }
     }
 }
 
 /// Labels or annotations by key.
-pub type Keys = BTreeMap<String, Entry>;
+pub type Keys = BTreeMap<String, MetadataEntry>;
 
 /// Labels and annotations of one `metadata`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -99,7 +99,7 @@ fn merge_metadata(first: &Metadata, second: &Metadata) -> Metadata {
 
 fn force(keys: &mut Keys, by: &'static str, pairs: &[(&str, Option<&str>)]) {
     for (key, value) in pairs {
-        keys.insert((*key).to_owned(), Entry::forced(*value, by));
+        keys.insert((*key).to_owned(), MetadataEntry::forced(*value, by));
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// One consequence of a change for the Machines of a Cluster, or for the hooks
 /// that the change calls.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Effect {
+pub(crate) struct RolloutEffect {
     /// What happens: of the families `machines` and `hook`.
     pub effect: EffectKind,
     /// JSON Pointer of the field that decides.

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{self, Fields, Table};
 use super::part_names::{CONTROL_PLANE, INFRASTRUCTURE, MACHINE_INFRASTRUCTURE, worker_part};
-use super::patches::{Failure, Patching, Role, PatchWrite};
+use super::patches::{PatchFailure, PatchWrite, Patching, Role};
 use super::variables::{self, Variables};
 use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::value::to_json;
 use crate::simulate::cluster_api::hooks::mutation::{Stated, UNSTATED};
 use crate::simulate::cluster_api::propagation;
-use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
+use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source, WorkerKind};
 use crate::simulate::cluster_api::references::{Object, Objects};
 
 /// Everything that a topology asks for.
@@ -29,7 +29,7 @@ pub(crate) struct Desired<'a> {
     /// MachineDeployments and MachinePools, by list and in its order.
     pub workers: Vec<Worker<'a>>,
     /// Why the reconcile fails.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<PatchFailure>,
     /// Templates that are not among the objects; what they make is unknown.
     pub missing: Vec<String>,
 }
@@ -133,7 +133,7 @@ struct Maker<'a, 'o> {
     template_metadata: bool,
     stated: Stated<'o>,
     global: Variables,
-    failures: Vec<Failure>,
+    failures: Vec<PatchFailure>,
     missing: Vec<String>,
 }
 
@@ -253,12 +253,12 @@ impl<'a> Maker<'a, '_> {
         Worker { entry, metadata, fields, bootstrap, infrastructure }
     }
 
-    fn version(&self) -> Option<fields::Field> {
+    fn version(&self) -> Option<fields::TopologyField> {
         const POINTER: &str = "/spec/topology/version";
         let node = self.cluster.object.node.at(POINTER)?;
         let value = to_json(node);
         let pointer = POINTER.to_owned();
-        Some(fields::Field { written: value.clone(), value, pointer, location: node.location() })
+        Some(fields::TopologyField { written: value.clone(), value, pointer, location: node.location() })
     }
 }
 
@@ -274,7 +274,7 @@ fn patched_metadata(object: Object<'_>, patched: &Value, pointer: &str) -> Metad
                 let value = value.as_str().map(str::to_owned);
                 let source = Source::Field { pointer: pointer.clone(), location: None };
                 let as_written = written.get(key).filter(|entry| entry.value == value).cloned();
-                (key.clone(), as_written.unwrap_or(Entry { value, source }))
+                (key.clone(), as_written.unwrap_or(MetadataEntry { value, source }))
             })
             .collect()
     };

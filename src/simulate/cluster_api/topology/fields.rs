@@ -12,7 +12,7 @@ use crate::model::value::{is_unknown, to_json};
 
 /// A field of a desired object.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct TopologyField {
     /// Its value, in the form of v1beta2: timeouts are seconds.
     pub value: Value,
     /// Its value as written.
@@ -24,7 +24,7 @@ pub(crate) struct Field {
 }
 
 /// Fields by their v1beta2 JSON Pointer in the object that has them.
-pub(crate) type Fields = BTreeMap<&'static str, Field>;
+pub(crate) type Fields = BTreeMap<&'static str, TopologyField>;
 
 /// One field: its v1beta2 pointer in the object, its pointers in a topology
 /// entry or a class, its pointers in the object; newest names first. An empty
@@ -181,7 +181,7 @@ fn read(
     for row in table.rows() {
         if let Some((pointer, node)) = first_at(entry, names(row)) {
             let written = to_json(node);
-            let field = Field {
+            let field = TopologyField {
                 value: normalise(row.0, written.clone()),
                 written,
                 pointer: format!("{base}{pointer}"),

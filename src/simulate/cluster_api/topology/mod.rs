@@ -13,7 +13,7 @@ pub(crate) mod variables;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::kubernetes_version::Version;
-use crate::simulate::cluster_api::propagation::{Entry, Keys, Metadata, Source, WorkerKind};
+use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source, WorkerKind};
 use crate::simulate::cluster_api::references::{Object, Objects};
 
 pub(crate) use class::{Class, TemplateRef};
@@ -42,7 +42,7 @@ pub(crate) fn metadata_at(root: NodeRef<'_>, pointer: &str) -> Metadata {
         root.entries_at(&pointer)
             .map(|entry| {
                 let source = Source::Field { pointer: pointer.clone(), location: entry.key_location() };
-                (entry.key.clone().into_owned(), Entry { value: text(entry.value), source })
+                (entry.key.clone().into_owned(), MetadataEntry { value: text(entry.value), source })
             })
             .collect()
     };

@@ -86,7 +86,7 @@ pub(crate) fn matches_class(pattern: &str, class: &str) -> bool {
 
 /// Why the topology reconcile of a Cluster fails at a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct PatchFailure {
     /// JSON Pointer of the patch, in the ClusterClass.
     pub pointer: String,
     /// What fails.
@@ -142,7 +142,7 @@ impl Patching<'_> {
         template_metadata: bool,
         template: &Value,
         written: &mut Vec<PatchWrite>,
-    ) -> (Value, Vec<Failure>) {
+    ) -> (Value, Vec<PatchFailure>) {
         let mut patched = template.clone();
         let given = self.identify(template_metadata, &mut patched);
         let mut failures = Vec::new();
@@ -152,7 +152,7 @@ impl Patching<'_> {
                 None => self.inline((pointer, *patch), &mut patched, written),
             };
             if let Err(message) = done {
-                failures.push(Failure { pointer: pointer.clone(), message });
+                failures.push(PatchFailure { pointer: pointer.clone(), message });
             }
         }
         for (pointer, key) in &given {
@@ -249,9 +249,10 @@ impl Patching<'_> {
             patched_by(&item.patch, patched)
                 .map_err(|why| format!("the answer of {handler} cannot be applied to {part}: {why}"))?;
             written.extend(
-                differences(&before, patched)
-                    .iter()
-                    .map(|path| PatchWrite { path: pointer_to(path), pointer: format!("{pointer}/external") }),
+                differences(&before, patched).iter().map(|path| PatchWrite {
+                    path: pointer_to(path),
+                    pointer: format!("{pointer}/external"),
+                }),
             );
         }
         let mark = unknown(format!("extension patch {name} may change it ({digest})"));

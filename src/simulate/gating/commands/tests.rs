@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn show(found: &Found) -> String {
+fn show(found: &FoundAction) -> String {
     let text = match &found.action {
         Action::Request { gate, namespace, position, value } => {
             let namespace = namespace.as_deref().unwrap_or("-");

@@ -134,7 +134,7 @@ pub struct Job {
     /// Its schedule; or why it is not simulated.
     pub schedule: Result<CronSchedule, String>,
     /// What each run does, in order.
-    pub actions: Vec<commands::Found>,
+    pub actions: Vec<commands::FoundAction>,
 }
 
 /// A Flagger webhook that holds a Canary back.

@@ -14,26 +14,26 @@ use crate::simulate::gating::{GateSpec, Position, Request, commands, parse_reque
 use std::sync::Arc;
 
 /// A duration field: absent, well-formed, or unusable.
-enum Field {
+enum DurationField {
     Absent,
     Value(GoDuration),
     Unusable,
 }
 
-fn duration(node: NodeRef<'_>, pointer: &str) -> Field {
+fn duration(node: NodeRef<'_>, pointer: &str) -> DurationField {
     match node.at(pointer).filter(|value| !value.is_null()) {
-        None => Field::Absent,
+        None => DurationField::Absent,
         Some(value) => match value.as_str().and_then(|text| GoDuration::parse(&text).ok()) {
-            Some(duration) if !value.is_unknown() => Field::Value(duration),
-            _ => Field::Unusable,
+            Some(duration) if !value.is_unknown() => DurationField::Value(duration),
+            _ => DurationField::Unusable,
         },
     }
 }
 
 fn interval(node: NodeRef<'_>) -> Option<GoDuration> {
     match duration(node, "/spec/interval") {
-        Field::Value(interval) => Some(interval),
-        Field::Absent | Field::Unusable => None,
+        DurationField::Value(interval) => Some(interval),
+        DurationField::Absent | DurationField::Unusable => None,
     }
 }
 
@@ -50,9 +50,9 @@ pub(super) fn read_gate(id: &ObjectId, node: NodeRef<'_>) -> Gate {
         }
     };
     let window = match duration(node, "/spec/window") {
-        Field::Value(window) => Some(window),
-        Field::Absent => None,
-        Field::Unusable => {
+        DurationField::Value(window) => Some(window),
+        DurationField::Absent => None,
+        DurationField::Unusable => {
             unknown = Some("spec.window is no known duration".to_string());
             None
         }
@@ -175,7 +175,7 @@ pub(super) fn read_job(id: &ObjectId, node: NodeRef<'_>) -> Option<Job> {
     let strings = |container: NodeRef<'_>, pointer: &str| -> Vec<String> {
         container.items_at(pointer).map(|item| item.text().unwrap_or_default().into_owned()).collect()
     };
-    let actions: Vec<commands::Found> = pod
+    let actions: Vec<commands::FoundAction> = pod
         .items_at("/initContainers")
         .chain(pod.items_at("/containers"))
         .flat_map(|container| {
@@ -193,7 +193,7 @@ pub(super) fn read_job(id: &ObjectId, node: NodeRef<'_>) -> Option<Job> {
         })
         .collect();
     let own = id.namespace.as_deref().unwrap_or("default");
-    let actions: Vec<commands::Found> = actions
+    let actions: Vec<commands::FoundAction> = actions
         .into_iter()
         .map(|mut found| {
             if let Action::Suspend { namespace, .. } = &mut found.action

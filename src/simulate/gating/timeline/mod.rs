@@ -5,12 +5,12 @@ mod state;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-pub(crate) use state::{Change, Timeline};
 pub use state::{Range, State};
+pub(crate) use state::{StateChange, Timeline};
 
 use super::commands::{Action, RequestValue};
 use super::objects::{Dependant, Gate, Gated, Gating, Job, Suspendable, Target, suspends};
-use super::{Cause, Condition, GateState, Request, condition, parse_request_time, transitions};
+use super::{Condition, GateState, PositionCause, Request, condition, parse_request_time, transitions};
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::Location;
 use crate::model::ObjectId;
@@ -171,7 +171,7 @@ fn by_name<'g>(gates: &'g [Gate], subjects: &'g [Subject]) -> GatesByName<'g> {
 }
 
 /// All changes of gates, schedules and suspensions, in order of time.
-pub fn changes(simulation: &Simulation) -> Vec<(&Subject, &Change)> {
+pub fn changes(simulation: &Simulation) -> Vec<(&Subject, &StateChange)> {
     let mut found: Vec<_> = simulation
         .subjects
         .iter()
@@ -226,9 +226,9 @@ fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (Subject, Option<Ga
     (subject, state)
 }
 
-fn gate_change(gate: &Gate, transition: super::Transition, origins: &[Origin<'_>]) -> Change {
+fn gate_change(gate: &Gate, transition: super::Transition, origins: &[Origin<'_>]) -> StateChange {
     let (cause, location) = match transition.cause {
-        Cause::Request(index) => {
+        PositionCause::Request(index) => {
             let origin = &origins[index];
             let cause = match origin.job {
                 Some(job) => job.id.to_string(),
@@ -236,12 +236,12 @@ fn gate_change(gate: &Gate, transition: super::Transition, origins: &[Origin<'_>
             };
             (cause, origin.location.clone())
         }
-        Cause::WindowOver(_) => {
+        PositionCause::WindowOver(_) => {
             let window = gate.spec.window.unwrap_or_default();
             (format!("window of {} is over", short(window)), None)
         }
     };
-    Change { at: transition.at, state: transition.position.into(), cause, location }
+    StateChange { at: transition.at, state: transition.position.into(), cause, location }
 }
 
 /// A duration without its zero parts: `1h` for Go's `1h0m0s`.
@@ -299,7 +299,7 @@ fn simulate_provider(provider: &super::objects::Provider, range: Range) -> Subje
         Ok(schedules) => match schedules.openings(range.from, range.to) {
             None => unknown = Some("its schedule triggers too often to be listed".into()),
             Some(openings) => {
-                let change = |at, state, cause: &str| Change {
+                let change = |at, state, cause: &str| StateChange {
                     at,
                     state,
                     cause: cause.to_string(),
@@ -369,7 +369,7 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
             timeline.first = *state;
         } else if *at < range.to {
             let cause = job.id.to_string();
-            timeline.push(Change { at: *at, state: *state, cause, location: job.location.clone() });
+            timeline.push(StateChange { at: *at, state: *state, cause, location: job.location.clone() });
         }
     }
     if unknown.is_some() {

@@ -55,7 +55,7 @@ pub struct Range {
 
 /// A change of state inside the range.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct StateChange {
     /// From this instant on the new state holds.
     pub at: Timestamp,
     /// The new state.
@@ -72,7 +72,7 @@ pub struct Timeline {
     /// The state at the start of the range.
     pub first: State,
     /// The changes after it, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<StateChange>,
 }
 
 impl Timeline {
@@ -108,7 +108,7 @@ impl Timeline {
 
     /// Both must hold. A change keeps the cause of the part that changed.
     pub(super) fn and(&self, other: &Timeline) -> Timeline {
-        let mut changes: Vec<&Change> = self.changes.iter().chain(&other.changes).collect();
+        let mut changes: Vec<&StateChange> = self.changes.iter().chain(&other.changes).collect();
         changes.sort_by_key(|change| change.at);
         let mut combined = Timeline::constant(self.first.and(other.first));
         for (place, change) in changes.iter().enumerate() {
@@ -116,13 +116,13 @@ impl Timeline {
                 continue;
             }
             let state = self.at(change.at).and(other.at(change.at));
-            combined.push(Change { state, ..(*change).clone() });
+            combined.push(StateChange { state, ..(*change).clone() });
         }
         combined
     }
 
     /// Adds a change if it is one.
-    pub(super) fn push(&mut self, change: Change) {
+    pub(super) fn push(&mut self, change: StateChange) {
         let current = self.changes.last().map_or(self.first, |last| last.state);
         if change.state != current {
             self.changes.push(change);

@@ -16,7 +16,7 @@ prop_compose! {
         let mut timeline = Timeline::constant(state(first));
         for (at, number) in steps {
             let cause = String::new();
-            timeline.push(Change { at: minute(at), state: state(number), cause, location: None });
+            timeline.push(StateChange { at: minute(at), state: state(number), cause, location: None });
         }
         timeline
     }

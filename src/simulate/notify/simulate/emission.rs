@@ -1,6 +1,6 @@
 //! An event that a controller emits about an object.
 
-use super::Item;
+use super::SimulatedObject;
 use crate::lang::yaml::Known;
 use crate::model::keys::{FLUX, Standing};
 use crate::model::text::Text;
@@ -42,7 +42,7 @@ impl<'a> Emission<'a> {
     /// The event that a controller would post about an object: `controller`
     /// is what is known of the controller's own metadata, with full keys.
     pub fn about(
-        item: Item<'_>,
+        item: SimulatedObject<'_>,
         severity: &'a str,
         message: Known<&'a str>,
         controller: &Metadata<Value>,

@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 
 /// An object of the cluster.
 #[derive(Debug, Clone, Copy)]
-pub struct Item<'a> {
+pub struct SimulatedObject<'a> {
     pub id: &'a ObjectId,
     pub node: NodeRef<'a>,
 }
@@ -45,17 +45,17 @@ pub fn items<'a>(
     world: &'a World,
     cluster: &'a Cluster,
     target: &'a ApplyTarget,
-) -> impl Iterator<Item = Item<'a>> {
+) -> impl Iterator<Item = SimulatedObject<'a>> {
     let guessed = *target == ApplyTarget::Local
         && cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
     let here = world.written(cluster).filter(move |(member, _)| member.target == *target);
     let beside = guessed.then(|| world.orphans_below(&cluster.root)).into_iter().flatten();
-    here.map(|(_, object)| Item { id: &object.id, node: object.node.get_ref() })
-        .chain(beside.map(|orphan| Item { id: &orphan.id, node: orphan.node.get_ref() }))
+    here.map(|(_, object)| SimulatedObject { id: &object.id, node: object.node.get_ref() })
+        .chain(beside.map(|orphan| SimulatedObject { id: &orphan.id, node: orphan.node.get_ref() }))
         .filter(|item| !item.id.name.is_empty())
 }
 
-impl Item<'_> {
+impl SimulatedObject<'_> {
     /// Its namespace; empty without one.
     pub fn namespace(&self) -> &str {
         self.id.namespace.as_deref().unwrap_or_default()
@@ -66,9 +66,9 @@ impl Item<'_> {
 /// names.
 pub struct Notifier<'a> {
     /// Alerts in order of namespace and name.
-    pub alerts: Vec<(Item<'a>, Alert)>,
+    pub alerts: Vec<(SimulatedObject<'a>, Alert)>,
     /// Providers, in the order of the objects.
-    pub providers: Vec<(Item<'a>, Provider)>,
+    pub providers: Vec<(SimulatedObject<'a>, Provider)>,
     /// Places in `providers`.
     by_name: FxHashMap<String, Vec<usize>>,
     /// Made for the first event.
@@ -96,7 +96,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn of(alerts: &[(Item<'_>, Alert)]) -> Sources {
+    fn of(alerts: &[(SimulatedObject<'_>, Alert)]) -> Sources {
         let mut sources = Sources { named: FxHashMap::default(), unknown: Vec::new() };
         for (at, (_, alert)) in alerts.iter().enumerate() {
             for (number, source) in alert.sources.iter().enumerate() {
@@ -220,13 +220,16 @@ impl<'a> Notifier<'a> {
     }
 
     /// The Providers of a name, of whatever namespace.
-    pub(crate) fn providers_named(&self, name: &str) -> impl Iterator<Item = &(Item<'a>, Provider)> {
+    pub(crate) fn providers_named(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = &(SimulatedObject<'a>, Provider)> {
         self.by_name.get(name).into_iter().flatten().map(|at| &self.providers[*at])
     }
 
     /// The Provider that an Alert refers to. One of the same name in another
     /// namespace makes it as good as certain that the Alert's has none.
-    pub fn provider_of(&self, alert: &Alert) -> Known<Option<&(Item<'a>, Provider)>> {
+    pub fn provider_of(&self, alert: &Alert) -> Known<Option<&(SimulatedObject<'a>, Provider)>> {
         let Some(name) = alert.provider.known() else {
             return Known::Unknown;
         };
@@ -243,7 +246,7 @@ impl<'a> Notifier<'a> {
     }
 
     /// What alerts may tell of an event about an object whose message is not known.
-    pub(crate) fn notifications(&self, item: Item<'_>, severity: &str) -> Vec<Notification<'_>> {
+    pub(crate) fn notifications(&self, item: SimulatedObject<'_>, severity: &str) -> Vec<Notification<'_>> {
         let namespace = item.id.namespace.as_deref().unwrap_or_default();
         let subject = alerts::Subject { kind: &item.id.kind, namespace, name: &item.id.name };
         let mut selecting = self.selecting(subject);
@@ -268,7 +271,7 @@ impl<'a> Notifier<'a> {
     }
 
     /// Leaves some of the alerts.
-    pub(crate) fn keep_alerts(&mut self, is_wanted: impl Fn(&Item<'a>) -> bool) {
+    pub(crate) fn keep_alerts(&mut self, is_wanted: impl Fn(&SimulatedObject<'a>) -> bool) {
         self.alerts.retain(|(item, _)| is_wanted(item));
         self.sources = OnceLock::new();
     }
@@ -352,7 +355,7 @@ impl<'a> Notifier<'a> {
         event: &Emission<'_>,
         metadata: &Metadata<Value>,
         metadata_texts: &Metadata<Text>,
-        item: Item<'s>,
+        item: SimulatedObject<'s>,
         alert: &'s Alert,
         answer: &Match,
     ) -> Notification<'s> {
@@ -412,7 +415,7 @@ impl<'a> Notifier<'a> {
         &self,
         event: &Emission<'_>,
         metadata: &Metadata<Value>,
-        item: Item<'_>,
+        item: SimulatedObject<'_>,
         alert: &Alert,
         kind: Option<&str>,
     ) -> (Combined<Value>, Vec<RuntimeKey>) {
@@ -495,7 +498,7 @@ pub struct Considered<'a> {
 /// An event on its way through one alert.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
-    pub alert: Item<'a>,
+    pub alert: SimulatedObject<'a>,
     /// The name of its Provider.
     pub provider_name: String,
     /// Its Provider, where it is known.

@@ -1,6 +1,6 @@
 //! The variables of CEL expressions, and the commit status that one of them makes.
 
-use super::Item;
+use super::SimulatedObject;
 use super::emission::Emission;
 use crate::lang::yaml::{Dialect, Known, NodeRef, Scalar};
 use crate::model::text::Text;
@@ -15,8 +15,8 @@ pub(super) fn variables(
     event: &Emission<'_>,
     combined: &Metadata<Text>,
     runtime_keys: &[RuntimeKey],
-    alert: Item<'_>,
-    provider: Known<Option<&(Item<'_>, Provider)>>,
+    alert: SimulatedObject<'_>,
+    provider: Known<Option<&(SimulatedObject<'_>, Provider)>>,
 ) -> BTreeMap<String, Cel> {
     let object = &event.object;
     let given = |text: &str| match text {
@@ -48,7 +48,7 @@ pub(super) fn variables(
         ("timestamp", Cel::Unknown),
         ("metadata", Cel::Map(metadata)),
     ]);
-    let stored = |item: Item<'_>| {
+    let stored = |item: SimulatedObject<'_>| {
         let mut object = cel(item.node, 0);
         if let Cel::Map(object) = &mut object
             && let Some(Cel::Map(metadata)) = object.get_mut("metadata")

@@ -133,7 +133,7 @@ struct At {
 }
 
 /// What is known of a document.
-struct Document {
+struct SchemaDocument {
     value: Value,
     draft: Draft,
 }
@@ -161,7 +161,7 @@ pub(super) struct Compiler<'c> {
     remote: &'c dyn Remote,
     /// URLs that lead to nothing here, or to a resolver that nobody has: all fits them.
     unfollowed: BTreeSet<Arc<str>>,
-    documents: BTreeMap<Arc<str>, Document>,
+    documents: BTreeMap<Arc<str>, SchemaDocument>,
     /// Where resources begin, by URL.
     resources: BTreeMap<Arc<str>, At>,
     anchors: BTreeMap<(Arc<str>, String), At>,
@@ -247,7 +247,7 @@ impl<'c> Compiler<'c> {
 
     fn add(&mut self, url: &str, value: &Value, draft: Draft) {
         let url: Arc<str> = url.into();
-        self.documents.insert(url.clone(), Document { value: value.clone(), draft });
+        self.documents.insert(url.clone(), SchemaDocument { value: value.clone(), draft });
         self.resources.insert(url.clone(), At { document: url.clone(), pointer: String::new() });
         let mut pointer = String::new();
         self.collect(value, &url, &url, &mut pointer, draft, 0);

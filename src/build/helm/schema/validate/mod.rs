@@ -21,11 +21,11 @@ const ERRORS: usize = 10_000;
 
 /// What is wrong, and where.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
+pub(super) struct ValidationFault {
     /// Keys and indices from the root.
     pub(super) path: Vec<String>,
     pub(super) kind: Wrong,
-    pub(super) causes: Vec<Fault>,
+    pub(super) causes: Vec<ValidationFault>,
 }
 
 /// Kinds of faults.
@@ -100,7 +100,7 @@ pub(super) struct Validator<'v> {
     pub(super) is_over: bool,
 }
 
-type Checked = Result<Rest, Box<Fault>>;
+type Checked = Result<Rest, Box<ValidationFault>>;
 
 impl<'v> Validator<'v> {
     pub(super) fn new(compiled: &'v Compiled) -> Validator<'v> {
@@ -108,7 +108,7 @@ impl<'v> Validator<'v> {
     }
 
     /// The faults of a value, none where it fits.
-    pub(super) fn check(&mut self, id: Id, value: &Value) -> Vec<Fault> {
+    pub(super) fn check(&mut self, id: Id, value: &Value) -> Vec<ValidationFault> {
         let scope = Scope { id, value: 0, parent: None, depth: 0, same: 0 };
         match self.validate(&scope, value, false) {
             Ok(_) => Vec::new(),
@@ -119,10 +119,10 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn fault(&mut self, kind: Wrong) -> Fault {
+    fn fault(&mut self, kind: Wrong) -> ValidationFault {
         self.faults += 1;
         self.is_over |= self.faults > ERRORS;
-        Fault { path: self.path.clone(), kind, causes: Vec::new() }
+        ValidationFault { path: self.path.clone(), kind, causes: Vec::new() }
     }
 
     fn below(&mut self, scope: &Scope<'_>, id: Id, value: &Value, key: &str) -> Checked {
@@ -190,12 +190,12 @@ impl<'v> Validator<'v> {
         match faults.len() {
             0 => Ok(rest),
             1 => Err(Box::new(faults.remove(0))),
-            _ => Err(Box::new(Fault { causes: faults, ..self.fault(Wrong::Group) })),
+            _ => Err(Box::new(ValidationFault { causes: faults, ..self.fault(Wrong::Group) })),
         }
     }
 
     /// A schema that a reference leads to, for the same value.
-    fn reference(&mut self, run: &mut Run<'_>, id: Id) -> Option<Fault> {
+    fn reference(&mut self, run: &mut Run<'_>, id: Id) -> Option<ValidationFault> {
         match self.same(run.scope, id, run.value, run.wants_rest()) {
             Ok(rest) => {
                 run.rest.keep(&rest);
@@ -289,8 +289,10 @@ impl<'v> Validator<'v> {
             let faults = self.check(id, &text);
             self.path = path;
             if !faults.is_empty() {
-                run.faults
-                    .push(Fault { causes: faults, ..self.fault(Wrong::PropertyName(name.to_string())) });
+                run.faults.push(ValidationFault {
+                    causes: faults,
+                    ..self.fault(Wrong::PropertyName(name.to_string()))
+                });
             }
         }
         for (_, id) in schema.dependent_schemas.iter().filter(|(name, _)| map.contains_key(&***name)) {
@@ -402,9 +404,11 @@ impl<'v> Validator<'v> {
         match schema.min_contains {
             Some(wanted) if matched.len() < wanted => {
                 let kind = Wrong::MinContains(matched.clone(), wanted);
-                run.faults.push(Fault { causes, ..self.fault(kind) });
+                run.faults.push(ValidationFault { causes, ..self.fault(kind) });
             }
-            None if matched.is_empty() => run.faults.push(Fault { causes, ..self.fault(Wrong::Contains) }),
+            None if matched.is_empty() => {
+                run.faults.push(ValidationFault { causes, ..self.fault(Wrong::Contains) })
+            }
             _ => {}
         }
         if let Some(wanted) = schema.max_contains.filter(|wanted| matched.len() > *wanted) {
@@ -466,7 +470,7 @@ impl<'v> Validator<'v> {
             }
         }
         if !causes.is_empty() {
-            run.faults.push(Fault { causes, ..self.fault(Wrong::AllOf) });
+            run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AllOf) });
         }
         if !schema.any_of.is_empty() {
             let (mut matched, mut causes) = (false, Vec::new());
@@ -483,7 +487,7 @@ impl<'v> Validator<'v> {
                 }
             }
             if !matched {
-                run.faults.push(Fault { causes, ..self.fault(Wrong::AnyOf) });
+                run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AnyOf) });
             }
         }
         self.one_of(run, needs);
@@ -519,7 +523,7 @@ impl<'v> Validator<'v> {
             }
         }
         if !schema.one_of.is_empty() && matched.is_none() {
-            run.faults.push(Fault { causes, ..self.fault(Wrong::OneOf(None)) });
+            run.faults.push(ValidationFault { causes, ..self.fault(Wrong::OneOf(None)) });
         }
     }
 
@@ -549,7 +553,7 @@ struct Run<'r> {
     value: &'r Value,
     needs: bool,
     rest: Rest,
-    faults: Vec<Fault>,
+    faults: Vec<ValidationFault>,
 }
 
 impl Run<'_> {

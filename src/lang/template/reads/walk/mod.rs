@@ -72,12 +72,12 @@ pub(super) struct Walk<'p> {
     words: Option<Vec<Arc<str>>>,
     /// Terms that are no maps and no lists where the walk is.
     scalars: Scalars,
-    pub(super) done: Done,
+    pub(super) done: WalkedParts,
 }
 
 /// What was done in a round, and need not be done again: in the last round nothing grows.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct WalkedParts {
     /// What was read whole, but for some keys.
     pub(super) whole: FxHashSet<(Atom, Arc<[Arc<str>]>)>,
     /// Entries that were looked up.
@@ -111,7 +111,7 @@ impl<'p> Walk<'p> {
             assigned: false,
             words: None,
             scalars: Scalars::default(),
-            done: Done::default(),
+            done: WalkedParts::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl<'p> Walk<'p> {
         loop {
             self.round += 1;
             self.heap.has_changed = false;
-            self.done = Done::default();
+            self.done = WalkedParts::default();
             for (name, root) in &self.program.runs {
                 let Some(template) = self.templates.by_name.get(name).copied() else { continue };
                 let data = Val::one(Atom::Made(self.roots[*root]));

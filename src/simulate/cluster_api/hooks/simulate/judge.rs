@@ -5,7 +5,7 @@ use crate::simulate::behaviour;
 use crate::simulate::cluster_api::hooks::sequence::{
     BEFORE_UPGRADE_PREFIX, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE,
 };
-use crate::simulate::cluster_api::hooks::{Answer, Hook, sequence};
+use crate::simulate::cluster_api::hooks::{Hook, HookAnswer, sequence};
 use crate::simulate::cluster_api::topology::fields::ON_DELETE;
 use crate::simulate::cluster_api::topology::text_at;
 
@@ -64,7 +64,7 @@ impl Runner<'_, '_> {
             return;
         }
         match self.request.respond.get(&hook) {
-            Some(Answer::Blocking { .. }) if step.blocking => {
+            Some(HookAnswer::Blocking { .. }) if step.blocking => {
                 step.state = State::Blocked;
                 step.reason = "asked to wait".to_owned();
                 step.unblock = vec![
@@ -72,14 +72,14 @@ impl Runner<'_, '_> {
                     "with failurePolicy Ignore an unreachable one counts as success".to_owned(),
                 ];
             }
-            Some(Answer::Blocking { .. }) => {
+            Some(HookAnswer::Blocking { .. }) => {
                 step.reason = match hook {
                     Hook::AfterClusterUpgrade => "asked to wait, which blocks from Cluster API 1.12 on",
                     _ => "its answer has no retryAfterSeconds, so it cannot block",
                 }
                 .to_owned();
             }
-            Some(Answer::Failure) => {
+            Some(HookAnswer::Failure) => {
                 step.state = State::Aborted;
                 step.reason = "failed: the reconcile aborts here and is retried".to_owned();
                 step.unblock = vec![

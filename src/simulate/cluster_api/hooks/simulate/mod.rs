@@ -10,7 +10,7 @@ use super::sequence::{
     self, ControlPlaneState, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE, HookCall, OK_TO_DELETE, WorkerEntry,
 };
 use super::upgrade_plan::{self, Observed, PlanSource, UpgradePlan};
-use super::{Answer, Answers, Hook};
+use super::{Answers, Hook, HookAnswer};
 use crate::model::kubernetes_version::Version;
 use crate::simulate::behaviour::Behaviour;
 use crate::simulate::cluster_api::propagation::WorkerKind;
@@ -418,7 +418,7 @@ impl Runner<'_, '_> {
     /// Runs reconcile after reconcile, every answer non-blocking, until the
     /// upgrade is over.
     fn walk(&self, simulation: &mut Simulation, from: &str, to: &str, plan: &UpgradePlan) {
-        let answers: Answers = self.called().map(|hook| (hook, Answer::NonBlocking)).collect();
+        let answers: Answers = self.called().map(|hook| (hook, HookAnswer::NonBlocking)).collect();
         let mut state = ControlPlaneState {
             topology_version: to.to_owned(),
             spec_version: from.to_owned(),

@@ -6,8 +6,8 @@ use crate::simulate::cluster_api::hooks::selection::called;
 use crate::simulate::cluster_api::hooks::simulate::{
     Event, Request, RuntimeSdk, Simulation, State, StepKind, simulate,
 };
-use crate::simulate::cluster_api::machines::{Change, Comparison};
-use crate::simulate::cluster_api::rollout::Effect;
+use crate::simulate::cluster_api::machines::{Comparison, MachineChange};
+use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::topology::Cluster;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub(in crate::simulate::cluster_api::machines) fn hooks(
     event: Event,
     before: Option<&Cluster<'_>>,
     after: &Cluster<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) {
     if !comparison.conditions.runtime_sdk {
         return;
@@ -55,10 +55,10 @@ pub(in crate::simulate::cluster_api::machines) fn hooks(
         Event::Delete => ("/spec/topology", "a lifecycle hook is called before it is deleted"),
     };
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(field);
-    changes.push(Change {
+    changes.push(MachineChange {
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
-        effect: Effect {
+        effect: RolloutEffect {
             effect: EffectKind::HooksCalled,
             field: field.to_owned(),
             before: json!(from),

@@ -2,9 +2,9 @@
 
 use super::Pair;
 use crate::model::EffectKind;
-use crate::simulate::cluster_api::machines::Change;
+use crate::simulate::cluster_api::machines::MachineChange;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::rollout::Effect;
+use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ impl Pair<'_, '_, '_> {
     /// Whether the webhooks refuse what the Cluster's class becomes, by another
     /// name or by an edit (`ClusterClassesAreCompatible`, and the classes of
     /// workers that are in use). The effect says which part.
-    pub(super) fn class_is_refused(&self, changes: &mut Vec<Change>) -> bool {
+    pub(super) fn class_is_refused(&self, changes: &mut Vec<MachineChange>) -> bool {
         let (old, new) = (&self.old.class, &self.new.class);
         let count = changes.len();
         let mut refuse = |field: String, (before, after): (Value, Value), reason: String| {
@@ -70,7 +70,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// That the webhook refuses a part of the class.
-    fn class_refusal(&self, field: String, before: Value, after: Value, reason: String) -> Change {
+    fn class_refusal(&self, field: String, before: Value, after: Value, reason: String) -> MachineChange {
         let rebased = self.is_rebased();
         let (old, new) = (&self.old.class, &self.new.class);
         let (base, head) = if rebased {
@@ -84,10 +84,10 @@ impl Pair<'_, '_, '_> {
         };
         let subject = if rebased { self.new.cluster.object } else { new.object };
         let cluster = json!(self.new.cluster.object.id.to_string());
-        Change {
+        MachineChange {
             object: subject.id.clone(),
             target: self.comparison.after.target.clone(),
-            effect: Effect {
+            effect: RolloutEffect {
                 effect: EffectKind::Rejected,
                 field: if rebased { "/spec/topology/classRef".to_owned() } else { field },
                 before,

@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 
 use super::stops::stops;
 use super::upgrade::is_deferred;
-use super::{COPIED, Change, Comparison, NOT_COPIED, Part, upgrade};
+use super::{COPIED, Comparison, MachineChange, NOT_COPIED, Part, upgrade};
 use crate::lang::yaml::pointer_join;
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Side, Stated};
 use crate::simulate::cluster_api::hooks::simulate::{Event, VersionUpdate};
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::rollout::Effect;
+use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::rollout::field;
 use crate::simulate::cluster_api::rollout::template::differences;
 use crate::simulate::cluster_api::topology::Cluster;
@@ -32,7 +32,7 @@ pub(super) fn effects(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) {
     let template_metadata = comparison.conditions.template_metadata;
     let stated = |side| Stated { responses: comparison.responses, side };
@@ -70,7 +70,7 @@ fn upgraded(
     after: &Cluster<'_>,
     (from, to): (&str, &str),
     stops: Option<&str>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) -> bool {
     let class = after.class(&comparison.after.objects);
     let minor = comparison.conditions.minor;
@@ -85,10 +85,10 @@ fn upgraded(
     let unchecked = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
     let unsafe_update = crate::simulate::cluster_api::topology::has_annotation(after.object.node, unchecked);
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at(VERSION);
-    let mut change = Change {
+    let mut change = MachineChange {
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
-        effect: Effect {
+        effect: RolloutEffect {
             effect: EffectKind::Rollout,
             field: VERSION.to_owned(),
             before: json!(from),
@@ -129,7 +129,7 @@ pub(super) fn given_or_taken(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) {
     const WAY_AROUND: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
     let reason = match (before.topology(), after.topology()) {
@@ -142,10 +142,10 @@ pub(super) fn given_or_taken(
         _ => return,
     };
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
-    changes.push(Change {
+    changes.push(MachineChange {
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
-        effect: Effect {
+        effect: RolloutEffect {
             effect: EffectKind::Rejected,
             field: "/spec/topology".to_owned(),
             before: Value::Null,
@@ -165,15 +165,15 @@ fn unknown_version(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) {
     let value = |cluster: &Cluster<'_>| {
         cluster.object.node.at(VERSION).map(crate::model::value::to_json).unwrap_or_default()
     };
-    changes.push(Change {
+    changes.push(MachineChange {
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
-        effect: Effect {
+        effect: RolloutEffect {
             effect: EffectKind::Unknown,
             field: VERSION.to_owned(),
             before: value(before),
@@ -194,7 +194,7 @@ fn unknown_class(
     comparison: &Comparison<'_, '_>,
     before: &Cluster<'_>,
     after: &Cluster<'_>,
-    changes: &mut Vec<Change>,
+    changes: &mut Vec<MachineChange>,
 ) {
     let json = |cluster: &Cluster<'_>| {
         let mut topology = cluster.topology().map(crate::model::value::to_json).unwrap_or_default();
@@ -207,10 +207,10 @@ fn unknown_class(
         return;
     }
     let place = |cluster: &Cluster<'_>| cluster.object.node.location_at("/spec/topology");
-    changes.push(Change {
+    changes.push(MachineChange {
         object: after.object.id.clone(),
         target: comparison.after.target.clone(),
-        effect: Effect {
+        effect: RolloutEffect {
             effect: EffectKind::Unknown,
             field: "/spec/topology".to_owned(),
             before: Value::Null,
@@ -244,19 +244,24 @@ struct Pair<'p, 'c, 'a> {
 }
 
 impl Pair<'_, '_, '_> {
-    fn part<'s>(&self, target: String, machines: Option<i64>, changes: &'s mut Vec<Change>) -> Part<'s> {
+    fn part<'s>(
+        &self,
+        target: String,
+        machines: Option<i64>,
+        changes: &'s mut Vec<MachineChange>,
+    ) -> Part<'s> {
         let mut part = Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
         part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned()).or_else(|| self.stops.clone());
         part
     }
 
-    fn infrastructure(&self, changes: &mut Vec<Change>) {
+    fn infrastructure(&self, changes: &mut Vec<MachineChange>) {
         let mut part = self.part("infrastructure cluster".to_owned(), None, changes);
         self.generated(&mut part, self.old.infrastructure.as_ref(), self.new.infrastructure.as_ref());
         part.finish();
     }
 
-    fn control_plane(&self, changes: &mut Vec<Change>) {
+    fn control_plane(&self, changes: &mut Vec<MachineChange>) {
         let (old, new) = (&self.old.control_plane, &self.new.control_plane);
         let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());
         let mut part = self.part(new.kind.clone(), replicas, changes);
@@ -309,7 +314,7 @@ impl Pair<'_, '_, '_> {
         part.finish();
     }
 
-    fn workers(&self, kind: WorkerKind, changes: &mut Vec<Change>) {
+    fn workers(&self, kind: WorkerKind, changes: &mut Vec<MachineChange>) {
         let of = |desired: &Desired<'_>| -> Vec<String> {
             let entries = desired.workers.iter().filter(|w| w.entry.kind == kind);
             entries.filter_map(|w| w.entry.name.clone()).collect()
@@ -363,7 +368,7 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    fn gone(&self, old: &Worker<'_>, name: &str, added: &[&String], changes: &mut Vec<Change>) {
+    fn gone(&self, old: &Worker<'_>, name: &str, added: &[&String], changes: &mut Vec<MachineChange>) {
         let kind = old.entry.kind.kind();
         let replicas = old.fields.get("/spec/replicas").map(|f| f.value.clone()).unwrap_or_default();
         let mut part = self.part(format!("{kind} {name}"), None, changes);
@@ -385,7 +390,7 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    fn worker(&self, old: &Worker<'_>, new: &Worker<'_>, changes: &mut Vec<Change>) {
+    fn worker(&self, old: &Worker<'_>, new: &Worker<'_>, changes: &mut Vec<MachineChange>) {
         let kind = new.entry.kind.kind();
         let name = new.entry.name.as_deref().unwrap_or_default();
         let replicas = new.fields.get("/spec/replicas").and_then(|f| f.value.as_i64());

@@ -9,7 +9,7 @@ use stops::{cluster_of, controller_of, read_taints, stop, stop_all, strategy, ta
 
 use super::node::{syncs_annotation, syncs_label};
 use super::{
-    DEPLOYMENT_NAME, Entry, MachineDeployment, Metadata, Source, WorkerKind, control_plane_machine,
+    DEPLOYMENT_NAME, MachineDeployment, Metadata, MetadataEntry, Source, WorkerKind, control_plane_machine,
     created_from_template, is_upgrade_order_annotation, machine, machine_set, pool_machine,
     reaches_machine_sets, template_clone, template_object,
 };
@@ -562,7 +562,7 @@ impl Chain<'_, '_> {
         };
         let namespace = from.namespace.as_deref().unwrap_or("default").to_owned();
         let mut bookkeeping = |key: &str, value: Option<String>| {
-            let entry = Entry { value, source: Source::Controller(BY) };
+            let entry = MetadataEntry { value, source: Source::Controller(BY) };
             synced.annotations.insert(format!("cluster.x-k8s.io/{key}"), entry);
         };
         bookkeeping("cluster-name", cluster);

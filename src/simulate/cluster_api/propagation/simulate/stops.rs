@@ -2,7 +2,7 @@
 
 use super::{Stop, Taint};
 use crate::lang::yaml::NodeRef;
-use crate::simulate::cluster_api::propagation::{Entry, Metadata, Source, Strategy};
+use crate::simulate::cluster_api::propagation::{Metadata, MetadataEntry, Source, Strategy};
 use crate::simulate::cluster_api::references::Object;
 use crate::simulate::cluster_api::topology::fields::Fields;
 use crate::simulate::cluster_api::topology::text_at;
@@ -23,7 +23,13 @@ pub(super) fn stop_all(from: &Metadata, to: &Metadata, stops_at: &str, why: &'st
     stops
 }
 
-pub(super) fn stop(key: &str, field: &'static str, stops_at: &str, why: &'static str, entry: &Entry) -> Stop {
+pub(super) fn stop(
+    key: &str,
+    field: &'static str,
+    stops_at: &str,
+    why: &'static str,
+    entry: &MetadataEntry,
+) -> Stop {
     let location = match &entry.source {
         Source::Field { location, .. } => location.clone(),
         Source::Controller(_) => None,
