@@ -8,7 +8,7 @@
 mod corpus;
 
 use corpus::Corpus;
-use forebay::internals::build::kustomize::{self, FILE_NAMES, Memo, Options};
+use forebay::internals::build::kustomize::{self, BaseMemo, BuildOptions, FILE_NAMES};
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::FilePath;
 use forebay::internals::lang::yaml::emit;
@@ -73,7 +73,7 @@ struct Outcome {
 fn build_all(root: &Path) -> (Vec<String>, Outcome) {
     let snapshot = Arc::new(Snapshot::directory(root, Arc::new(Store::default())).unwrap());
     let tree = FileTree::root(snapshot.clone());
-    let memo = Memo::default();
+    let memo = BaseMemo::default();
     let mut outcome = Outcome::default();
     let directories: Vec<String> = snapshot
         .files()
@@ -84,7 +84,7 @@ fn build_all(root: &Path) -> (Vec<String>, Outcome) {
         })
         .collect();
     let build = |directory: &String| {
-        let build = kustomize::build(&tree, directory, &Options::command_line(), &memo).ok()?;
+        let build = kustomize::build(&tree, directory, &BuildOptions::command_line(), &memo).ok()?;
         let texts = build.resources.iter().map(|resource| black_box(emit::to_yaml(resource.node.get_ref())));
         let text: usize = texts.map(|text| text.map_or(0, |text| text.len())).sum();
         Some((text, build.files_read))

@@ -7,7 +7,8 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use forebay::internals::build::helm::{
-    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, Printed, Release, Request, Value, render,
+    Capabilities, Chart, ChartFile, ChartRelease, Given, HelmLine, Keep, Printed, RenderRequest, Value,
+    render,
 };
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::FilePath;
@@ -26,7 +27,7 @@ const LINE: HelmLine = HelmLine::V4_2;
 
 struct Case {
     chart: String,
-    release: Release,
+    release: ChartRelease,
     values: String,
 }
 
@@ -35,7 +36,7 @@ fn cases(path: &str) -> Vec<Case> {
     let case = |line: &str| {
         let given: serde_json::Value = serde_json::from_str(line).unwrap();
         let word = |key: &str, otherwise: &str| given[key].as_str().unwrap_or(otherwise).to_owned();
-        let release = Release {
+        let release = ChartRelease {
             name: word("name", "release"),
             namespace: word("namespace", "default"),
             revision: 1,
@@ -61,7 +62,7 @@ fn values(case: &Case, store: &Store) -> Value {
 
 /// The output, where the chart takes the values.
 fn printed(case: &Case, chart: &Chart, values: &Value, keep: Keep) -> Option<Vec<u8>> {
-    let request = Request {
+    let request = RenderRequest {
         chart,
         values,
         release: &case.release,

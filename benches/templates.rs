@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-use forebay::internals::lang::template::{Data, Engine, OriginId, Run, Val, with_stack};
+use forebay::internals::lang::template::{Data, Engine, EngineRun, OriginId, Val, with_stack};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,7 @@ impl Values<'_, '_> {
 
 /// Renders so many applications; the time without parsing and values, and the bytes.
 fn render(apps: usize, origins: bool) -> (Duration, usize) {
-    let mut engine = Engine::new(&Run { origins, ..Run::default() });
+    let mut engine = Engine::new(&EngineRun { origins, ..EngineRun::default() });
     assert!(engine.add("_h.tpl", HELPERS).is_empty());
     assert!(engine.add("main.yaml", MANIFESTS).is_empty());
     let mut data = engine.data();
@@ -167,7 +167,7 @@ const LOOPS: [(&str, &str); 9] = [
 fn growth(name: &str, text: &str) {
     let time = |count: i64| {
         let run = || {
-            let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+            let mut engine = Engine::new(&EngineRun { origins: true, ..EngineRun::default() });
             assert!(engine.add("t", text).is_empty());
             let data = engine.data().int(count, Some(OriginId(1)));
             let start = Instant::now();

@@ -20,9 +20,9 @@ pub mod lang {
     }
     pub mod template {
         pub use crate::lang::template::{
-            Bound, Condition, Data, Documents, Engine, Flow, FuncMap, Libraries, Limits, MissingKey,
-            OriginId, Output, ParseError, Part, Place, Run, Source, Span, TemplateFailure, Val, document,
-            page, with_stack,
+            Bound, Condition, Data, Documents, Engine, EngineRun, Flow, FuncMap, Libraries, Limits,
+            MissingKey, OriginId, Output, OutputPart, ParseError, Place, Span, TemplateFailure, TraceSource,
+            Val, document, page, with_stack,
         };
         pub mod helm {
             pub use crate::lang::template::helm::{
@@ -37,7 +37,9 @@ pub mod lang {
             pointer_segments,
         };
         pub mod edit {
-            pub use crate::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+            pub use crate::lang::yaml::edit::{
+                Compiled, Content, KeyPlace, Operation, Prune, RefusedEdit, compile,
+            };
             pub mod verify {
                 pub use crate::lang::yaml::edit::verify::{second_witness, splice, verify};
             }
@@ -47,7 +49,7 @@ pub mod lang {
         }
         pub mod go_compat {
             pub use crate::lang::yaml::go_compat::{
-                Reader, apimachinery_documents, decode, kustomize_documents,
+                DocumentReader, apimachinery_documents, decode, kustomize_documents,
             };
         }
         pub mod resolve {
@@ -85,15 +87,15 @@ pub mod schema {
 pub mod build {
     pub mod helm {
         pub use crate::build::helm::{
-            Capabilities, Chart, ChartFile, Dependency, Given, Head, Helm, HelmLine, Hook, Keep, Kind,
-            KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed, Refusal, Release,
-            RenderError, Rendered, Request, SchemaFault, SchemaFaultKind, Style, Value, Warning, coalesced,
-            merge_maps, render, set, values_of,
+            Capabilities, Chart, ChartFile, ChartRelease, Dependency, Given, Head, Helm, HelmLine, Hook,
+            Keep, Kind, KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed, Refusal,
+            RenderError, RenderRequest, RenderedChart, SchemaFault, SchemaFaultKind, Style, Value, Warning,
+            coalesced, merge_maps, render, set, values_of,
         };
     }
     pub mod kustomize {
         pub use crate::build::kustomize::{
-            Build, BuildError, FILE_NAMES, LoadRestriction, Memo, Options, build,
+            BaseMemo, Build, BuildError, BuildOptions, FILE_NAMES, LoadRestriction, build,
         };
     }
     pub mod substitute {
@@ -109,10 +111,10 @@ pub mod world {
     pub mod build {
         pub mod helm {
             pub use crate::build::helm::{
-                Capabilities, Chart, ChartFile, Dependency, Given, Head, Helm, HelmLine, Hook, Keep, Kind,
-                KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed, Refusal, Release,
-                RenderError, Rendered, Request, Style, Value, Warning, coalesced, merge_maps, render, set,
-                values_of,
+                Capabilities, Chart, ChartFile, ChartRelease, Dependency, Given, Head, Helm, HelmLine, Hook,
+                Keep, Kind, KubeVersion, Maintainer, ManifestDocument, Map, Metadata, Nulls, Printed,
+                Refusal, RenderError, RenderRequest, RenderedChart, Style, Value, Warning, coalesced,
+                merge_maps, render, set, values_of,
             };
         }
         pub use crate::world::build::{FluxBuild, Memo, build};
@@ -129,23 +131,25 @@ pub mod simulate {
             }
             pub mod simulate {
                 pub use crate::simulate::cluster_api::hooks::simulate::{
-                    Event, Request, RuntimeSdk, simulate,
+                    Event, RuntimeSdk, SimulationRequest, simulate,
                 };
             }
         }
         pub mod propagation {
             pub use crate::simulate::cluster_api::propagation::{
-                Keys, MachineDeployment, Metadata, MetadataEntry, Source, Strategy, control_plane,
+                KeySource, Keys, MachineDeployment, Metadata, MetadataEntry, Strategy, control_plane,
                 control_plane_machine_template, machine, machine_set, merge,
             };
             pub mod node {
                 pub use crate::simulate::cluster_api::propagation::node::{
-                    MachineIdentity, MachineTaint, Node, TAINTS_FROM_MACHINE, Taint, Wanted, annotations,
-                    is_outdated, patch, propagate_taints, syncs_label,
+                    MachineIdentity, MachineTaint, NodeMetadata, TAINTS_FROM_MACHINE, Taint, WantedMetadata,
+                    annotations, is_outdated, patch, propagate_taints, syncs_label,
                 };
             }
             pub mod simulate {
-                pub use crate::simulate::cluster_api::propagation::simulate::{Settings, simulate};
+                pub use crate::simulate::cluster_api::propagation::simulate::{
+                    PropagationSettings, simulate,
+                };
             }
         }
         pub mod references {
@@ -173,7 +177,7 @@ pub mod simulate {
             }
         }
         pub mod ssa {
-            pub use crate::simulate::cluster_api::ssa::{Map, Outcome, apply};
+            pub use crate::simulate::cluster_api::ssa::{KeyOutcome, ManagedMap, apply};
         }
         pub mod topology {
             pub use crate::simulate::cluster_api::topology::Cluster;
@@ -191,7 +195,7 @@ pub mod simulate {
             pub use crate::simulate::gating::schedule::{ScheduleSpec, Schedules};
         }
         pub mod timeline {
-            pub use crate::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
+            pub use crate::simulate::gating::timeline::{PassState, Range, Simulation, changes, simulate};
         }
     }
     pub mod notify {
@@ -205,8 +209,8 @@ pub mod simulate {
         }
         pub mod combine {
             pub use crate::simulate::notify::combine::{
-                CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, LOG_PREFIX, SUMMARY_DEPRECATION_LOG, Source,
-                combine, report,
+                CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, LOG_PREFIX, MetadataSource,
+                SUMMARY_DEPRECATION_LOG, combine, report,
             };
         }
         pub mod commit_status {
@@ -229,9 +233,11 @@ pub mod simulate {
     }
 }
 pub mod lint {
-    pub use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, Memo, Rule};
+    pub use crate::lint::{Applicability, Check, Finding, FixAvailability, Group, LintMemo, Rule};
     pub mod engine {
-        pub use crate::lint::engine::{NotChecked, Options, Outcome, run, run_again, run_both, run_change};
+        pub use crate::lint::engine::{
+            LintOptions, LintOutcome, NotChecked, run, run_again, run_both, run_change,
+        };
     }
     pub mod rules {
         pub use crate::lint::rules::RULES;
@@ -250,7 +256,7 @@ pub mod rewrite {
     pub mod refactor {
         pub use crate::rewrite::refactor::{Refused, Rename, Series, changed};
         pub mod class {
-            pub use crate::rewrite::refactor::class::{Part, PartOfClass};
+            pub use crate::rewrite::refactor::class::{ClassPartKind, PartOfClass};
         }
         pub mod files {
             pub use crate::rewrite::refactor::files::series;
@@ -338,7 +344,7 @@ pub mod report {
         pub use crate::report::sarif::log;
     }
     pub mod steps {
-        pub use crate::report::steps::{Run, json, patch, refusals, sentence, text};
+        pub use crate::report::steps::{StepsRun, json, patch, refusals, sentence, text};
     }
     pub mod suspend {
         pub use crate::report::suspend::{json, states, text};

@@ -13,7 +13,7 @@ use forebay::internals::config::Config;
 use forebay::internals::config::Level;
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Finding;
-use forebay::internals::lint::engine::{NotChecked, Options, Outcome, run, run_both, run_change};
+use forebay::internals::lint::engine::{LintOptions, LintOutcome, NotChecked, run, run_both, run_change};
 use forebay::internals::plan::{Effect, plan, reach};
 use forebay::internals::report::plan::{Plan, markdown, text};
 use forebay::internals::world::World;
@@ -123,10 +123,10 @@ fn check(project: &Path) -> Result<(), Failed> {
         return Err("builds that are shared make another plan".into());
     }
     // Nor does it matter to findings what is looked at once.
-    let options = Options::default();
+    let options = LintOptions::default();
     let whole = (run(&before, &config, &options), run_change(&before, &shared_world, &config, &options));
     let once = run_both(&before, &shared_world, &config, &options);
-    let told = |outcome: &Outcome| -> Vec<String> {
+    let told = |outcome: &LintOutcome| -> Vec<String> {
         let line = |finding: &Finding| {
             let Finding { rule, level, title, why, objects, location, clusters, fingerprint, .. } = finding;
             format!("{} {level:?} {title} {why} {objects:?} {location:?} {clusters:?} {fingerprint}", rule.id)

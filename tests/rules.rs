@@ -24,7 +24,7 @@
 
 use forebay::internals::config::{self, Config};
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Applicability, Check, FixAvailability, Rule};
 use forebay::internals::rewrite::fix;
@@ -291,7 +291,7 @@ fn check_case(rule: &Rule, case: &Case) -> Result<(), Failed> {
     // What the rules about forebay itself report is what the others left.
     let about_forebay = matches!(rule.check, Check::Run(_));
     let select = if about_forebay { Vec::new() } else { vec![rule.id.to_owned()] };
-    let options = Options { select, at: AT.parse().ok(), ..Options::default() };
+    let options = LintOptions { select, at: AT.parse().ok(), ..LintOptions::default() };
     let head = World::new(&snapshot, &config, &[]);
     let mut outcome = if case.base.is_empty() {
         engine::run(&head, &config, &options)
@@ -369,7 +369,7 @@ fn load_config(text: &str) -> Result<Config, Failed> {
 fn fixed_text(
     snapshot: &Arc<Snapshot>,
     config: &Config,
-    options: &Options,
+    options: &LintOptions,
     path: &str,
 ) -> Result<String, Failed> {
     let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, config, &[]);

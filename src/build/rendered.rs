@@ -4,7 +4,7 @@
 //! Read as `sigs.k8s.io/yaml` reads it: scalars by go-yaml v2.
 
 use crate::build::stand_in;
-use crate::lang::template::{Engine, OriginId, Output, Part, Source as Flowed};
+use crate::lang::template::{Engine, OriginId, Output, OutputPart, TraceSource as Flowed};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
 use crate::lang::yaml::resolve::{after_json, json_key, timestamp_rfc3339};
 use crate::lang::yaml::{
@@ -40,7 +40,7 @@ struct Piece {
 }
 
 /// A rendered text.
-pub(crate) struct Rendered<'p> {
+pub(crate) struct RenderedText<'p> {
     text: String,
     /// In order and without gaps.
     pieces: Vec<Piece>,
@@ -49,7 +49,7 @@ pub(crate) struct Rendered<'p> {
     unknowns: Vec<Unknown>,
 }
 
-impl<'p> Rendered<'p> {
+impl<'p> RenderedText<'p> {
     /// An output, with a word for each part that is unknown. `unknowns` has what words
     /// stand for in the template's own text, in order.
     pub(crate) fn new(
@@ -57,8 +57,8 @@ impl<'p> Rendered<'p> {
         output: &Output,
         places: &'p [Location],
         unknowns: Vec<Unknown>,
-    ) -> Result<Rendered<'p>> {
-        let mut made = Rendered { text: String::new(), pieces: Vec::new(), places, unknowns };
+    ) -> Result<RenderedText<'p>> {
+        let mut made = RenderedText { text: String::new(), pieces: Vec::new(), places, unknowns };
         let mut bytes: Vec<u8> = Vec::with_capacity(output.bytes().len());
         let mut after_unknown = false;
         for part in engine.parts(output) {
@@ -377,7 +377,7 @@ impl<'p> Rendered<'p> {
 }
 
 /// Origins of values that flowed into a part.
-fn origins(part: &Part) -> Vec<u32> {
+fn origins(part: &OutputPart) -> Vec<u32> {
     let value = |source: &Flowed| match source {
         Flowed::Value(OriginId(place)) => Some(*place),
         _ => None,
@@ -386,7 +386,7 @@ fn origins(part: &Part) -> Vec<u32> {
 }
 
 /// Why a part is unknown.
-fn why(part: &Part) -> String {
+fn why(part: &OutputPart) -> String {
     let reason = |source: &Flowed| match source {
         Flowed::Unknown(why) => Some(why.clone()),
         _ => None,

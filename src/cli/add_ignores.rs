@@ -5,7 +5,7 @@ use super::common::Common;
 use super::session::Session;
 use crate::files::git;
 use crate::lang::text::counted;
-use crate::lint::engine::{self, Options, Outcome};
+use crate::lint::engine::{self, LintOptions, LintOutcome};
 use crate::report::{self};
 use crate::rewrite::ignore::{self, Ignore};
 use crate::rewrite::write;
@@ -18,10 +18,10 @@ use std::sync::Arc;
 pub(crate) fn run(
     common: &Common,
     session: &Session,
-    options: &Options,
+    options: &LintOptions,
     reason: &str,
-    outcome: &Outcome,
-) -> Result<(World, Outcome), Failure> {
+    outcome: &LintOutcome,
+) -> Result<(World, LintOutcome), Failure> {
     let show = common.show();
     let shown = outcome.findings.iter().filter(|finding| finding.level >= show);
     let ignores = shown.map(|finding| Ignore { rule: finding.rule.id, location: finding.location.clone() });

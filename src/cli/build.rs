@@ -5,7 +5,7 @@ use super::output;
 use super::releases::{OfCluster, releases_called, several};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
-use crate::build::kustomize::{self, BuildError, LoadRestriction, Memo, Options};
+use crate::build::kustomize::{self, BaseMemo, BuildError, BuildOptions, LoadRestriction};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::text::clean;
 use crate::lang::text::suggest;
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 
 /// What is to be printed, and what is missing from it.
 #[derive(Default)]
-struct Built {
+struct BuildOutput {
     objects: Vec<BuiltObject>,
     /// Lines about what was left out.
     partial: Vec<String>,
@@ -94,7 +94,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             if let Some(why) = failure(&session, &cluster.applied[index]) {
                 return Err(Failure::Work(format!("{}: {why}", cluster.applied[index].id)));
             }
-            let mut built = Built::default();
+            let mut built = BuildOutput::default();
             built.add(&session, &world, cluster, index);
             built
         }
@@ -124,10 +124,10 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 }
 
 /// Everything that the clusters apply.
-fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
+fn everything(common: &Common, session: &Session) -> Result<BuildOutput, Failure> {
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
-    let mut built = Built::default();
+    let mut built = BuildOutput::default();
     for cluster in world.applied_clusters().filter(|cluster| wanted(cluster)) {
         for (index, applied) in cluster.applied.iter().enumerate() {
             if let Some(why) = failure(session, applied) {
@@ -148,7 +148,7 @@ fn everything(common: &Common, session: &Session) -> Result<Built, Failure> {
     Ok(built)
 }
 
-impl Built {
+impl BuildOutput {
     /// What one Kustomization of a cluster applies.
     fn add(&mut self, session: &Session, world: &World, cluster: &Cluster, index: usize) {
         let applied = &cluster.applied[index];
@@ -220,7 +220,7 @@ impl Built {
 }
 
 /// What the chart of a HelmRelease makes.
-fn release(common: &Common, session: &Session, name: &str) -> Result<Built, Failure> {
+fn release(common: &Common, session: &Session, name: &str) -> Result<BuildOutput, Failure> {
     let world = session.world();
     let found = releases_called(common, &world, name)?;
     let same = |(_, (_, one)): &OfCluster<'_>, (_, (_, other)): &OfCluster<'_>| {
@@ -235,7 +235,7 @@ fn release(common: &Common, session: &Session, name: &str) -> Result<Built, Fail
     if let Some(why) = not_rendered(release) {
         return Err(Failure::Work(format!("{}: {}", clean(&release.id.to_string()), clean(&why))));
     }
-    let mut built = Built::default();
+    let mut built = BuildOutput::default();
     built.add_rendered(&world, cluster, at);
     for assumed in &release.assumed {
         let _ = writeln!(output::stderr(common), "assumed: {}", clean(assumed));
@@ -345,16 +345,16 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
 }
 
 /// What kustomize builds of the directory that was given.
-fn directory(session: &Session, root_only: bool) -> Result<Built, Failure> {
+fn directory(session: &Session, root_only: bool) -> Result<BuildOutput, Failure> {
     let directory = session.focus.first().cloned().unwrap_or_default();
     let tree = FileTree::root(session.snapshot.clone());
-    let mut options = Options::command_line();
+    let mut options = BuildOptions::command_line();
     if root_only {
         options.load_restriction = LoadRestriction::RootOnly;
     }
-    let build = kustomize::build(&tree, &directory, &options, &Memo::default())
+    let build = kustomize::build(&tree, &directory, &options, &BaseMemo::default())
         .map_err(|error| Failure::Work(refusal(&error, &session.snapshot)))?;
-    let mut built = Built::default();
+    let mut built = BuildOutput::default();
     for resource in build.resources {
         let node = resource.node.get_ref();
         // kustomize lets an object pass without apiVersion.
@@ -390,11 +390,16 @@ fn refusal(error: &BuildError, snapshot: &Snapshot) -> String {
     text
 }
 
-fn nodes(built: &Built) -> Vec<NodeRef<'_>> {
+fn nodes(built: &BuildOutput) -> Vec<NodeRef<'_>> {
     built.objects.iter().map(|object| object.node.get_ref()).collect()
 }
 
-fn print(common: &Common, session: &Session, arguments: &Arguments, built: &Built) -> Result<(), Failure> {
+fn print(
+    common: &Common,
+    session: &Session,
+    arguments: &Arguments,
+    built: &BuildOutput,
+) -> Result<(), Failure> {
     let broken = |error: EmitError| Failure::Work(error.to_string());
     let nodes = nodes(built);
     let yaml = objects::yaml(&nodes, &session.snapshot, arguments.origin).map_err(broken)?;
@@ -423,7 +428,7 @@ fn write_files(
     common: &Common,
     session: &Session,
     arguments: &Arguments,
-    built: &Built,
+    built: &BuildOutput,
     directory: &Path,
 ) -> Result<(), Failure> {
     let failed = |path: &Path, error: std::io::Error| Failure::Work(format!("{}: {error}", path.display()));

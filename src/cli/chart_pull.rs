@@ -1,7 +1,7 @@
 //! `forebay chart pull`: the only command that starts `helm`.
 
 use super::common::Common;
-use super::helm::{Helm, Wanted, collect};
+use super::helm::{Helm, WantedChart, collect};
 use super::progress::Bar;
 use super::session::{Session, cluster_filter};
 use super::stores::ROOT_STORE;
@@ -52,7 +52,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let session = Session::open(common, &[])?;
     let world = session.world();
     let filter = cluster_filter(common, &world)?;
-    let mut wanted: BTreeSet<Wanted> = BTreeSet::new();
+    let mut wanted: BTreeSet<WantedChart> = BTreeSet::new();
     collect(&world, &filter, &mut wanted);
     if let Some(base) = &arguments.base {
         let base = match base {
@@ -62,7 +62,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         let earlier = world.like(&base.snapshot, &session.config, &git::remotes(&session.root));
         collect(&earlier, |_| true, &mut wanted);
     }
-    let wanted: Vec<Wanted> = wanted.into_iter().collect();
+    let wanted: Vec<WantedChart> = wanted.into_iter().collect();
     let store = arguments.into.clone().unwrap_or_else(|| session.root.join(ROOT_STORE));
     let shown = arguments.into.as_ref().map_or(ROOT_STORE.into(), |into| into.to_string_lossy().into_owned());
     if arguments.dry_run {
@@ -106,7 +106,7 @@ fn ended_by_signal() -> Arc<AtomicBool> {
 }
 
 /// The commands that would be run, where a network is.
-fn dry_run(common: &Common, wanted: &[Wanted], store: &str) -> Answer {
+fn dry_run(common: &Common, wanted: &[WantedChart], store: &str) -> Answer {
     let mut refused = 0;
     output::emit(common, |_: Format, out, _| {
         for one in wanted {
@@ -155,7 +155,7 @@ impl Drop for Scratch {
 
 /// What became of one chart.
 struct PullOutcome {
-    wanted: Wanted,
+    wanted: WantedChart,
     /// The entry of the store, or why there is none.
     result: Result<IndexEntry, String>,
 }
@@ -172,13 +172,14 @@ struct Pull<'p> {
 impl Pull<'_> {
     fn all(
         &self,
-        wanted: Vec<Wanted>,
+        wanted: Vec<WantedChart>,
         jobs: usize,
         boundary: &Path,
         directory: &Path,
         bar: &Bar,
     ) -> Vec<PullOutcome> {
-        let queue: Mutex<VecDeque<(usize, Wanted)>> = Mutex::new(wanted.into_iter().enumerate().collect());
+        let queue: Mutex<VecDeque<(usize, WantedChart)>> =
+            Mutex::new(wanted.into_iter().enumerate().collect());
         let done: Mutex<Vec<(usize, PullOutcome)>> = Mutex::default();
         let written: Mutex<()> = Mutex::default();
         let work = || {
@@ -207,7 +208,7 @@ impl Pull<'_> {
     }
 
     /// Fetches a chart, and looks whether it is the one that was asked for.
-    fn one(&self, number: usize, wanted: &Wanted) -> Result<(IndexEntry, Vec<u8>), String> {
+    fn one(&self, number: usize, wanted: &WantedChart) -> Result<(IndexEntry, Vec<u8>), String> {
         let place = self.scratch.join(number.to_string());
         std::fs::create_dir(&place).map_err(|error| error.to_string())?;
         let told = self.helm.pull(wanted, &place)?;
@@ -287,10 +288,10 @@ fn finish(common: &Common, done: &[PullOutcome], store: &str) -> Answer {
         Ok(())
     })?;
     let mut complaints = output::stderr(common);
-    let failed: Vec<(&Wanted, &str)> =
+    let failed: Vec<(&WantedChart, &str)> =
         done.iter().filter_map(|one| Some((&one.wanted, one.result.as_ref().err()?.trim()))).collect();
     // A repository that can't be reached fails for all of its charts in the same words.
-    let mut told: Vec<(&Wanted, &str, Vec<String>)> = Vec::new();
+    let mut told: Vec<(&WantedChart, &str, Vec<String>)> = Vec::new();
     for (wanted, why) in &failed {
         match told.iter_mut().find(|(first, words, _)| words == why && first.source() == wanted.source()) {
             Some((_, _, more)) => more.push(wanted.named()),

@@ -4,8 +4,8 @@ use super::common::Common;
 use super::output;
 use super::{Answer, Failure, Status};
 use crate::build::helm::{
-    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, KubeVersion, ManifestDocument, Printed, Release,
-    RenderError, Rendered, Request, render,
+    Capabilities, Chart, ChartFile, ChartRelease, Given, HelmLine, Keep, KubeVersion, ManifestDocument,
+    Printed, RenderError, RenderRequest, RenderedChart, render,
 };
 use crate::files::{FileTree, Snapshot, Store, read_bytes};
 use crate::lang::text::clean;
@@ -124,12 +124,12 @@ impl Arguments {
         }
     }
 
-    fn release(&self, common: &Common) -> Release {
+    fn release(&self, common: &Common) -> ChartRelease {
         let name = match &*self.names {
             [name, _] => name,
             _ => "release-name",
         };
-        Release {
+        ChartRelease {
             name: name.to_owned(),
             namespace: common.namespace.clone().unwrap_or_else(|| "default".to_owned()),
             revision: 1,
@@ -209,7 +209,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
     let chart = loaded(path, &store, line)?;
     chart.check_installable(line)?;
-    let request = Request {
+    let request = RenderRequest {
         chart: &chart,
         values: &values,
         release: &arguments.release(common),
@@ -288,7 +288,7 @@ impl<'p> Places<'p> {
     }
 
     /// Where the values of a document come from, a comment for each.
-    fn comment(&self, rendered: &Rendered, document: &ManifestDocument) -> String {
+    fn comment(&self, rendered: &RenderedChart, document: &ManifestDocument) -> String {
         let mut lines = Vec::new();
         if let Some(node) = rendered.node(document) {
             self.leaves(node.get_ref(), "", 0, &mut lines);

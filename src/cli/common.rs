@@ -2,8 +2,8 @@
 
 use super::{Failure, Status};
 use crate::config::Level;
-use crate::files::{Place, Snapshot, place};
-use crate::report::secrets::Values;
+use crate::files::{PathTarget, Snapshot, place};
+use crate::report::secrets::SecretValues;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -91,7 +91,7 @@ pub(crate) struct Common {
 struct Read {
     snapshots: Vec<Arc<Snapshot>>,
     /// Of how many trees beside the roots, and their values.
-    secrets: Option<(usize, Arc<Values>)>,
+    secrets: Option<(usize, Arc<SecretValues>)>,
 }
 
 pub(super) const COMMON: &str = "Common options";
@@ -173,7 +173,7 @@ impl Common {
     }
 
     /// What must not be printed; `None` where nothing was read or secrets are shown.
-    pub(crate) fn secrets(&self) -> Option<Arc<Values>> {
+    pub(crate) fn secrets(&self) -> Option<Arc<SecretValues>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if self.shows_secrets.get().is_some() || read.snapshots.is_empty() {
             return None;
@@ -182,7 +182,7 @@ impl Common {
         // Trees beside the root's are opened when something asks for them.
         let trees = snapshots.iter().map(|read| read.beside().count()).sum();
         if secrets.as_ref().is_none_or(|(known, _)| *known != trees) {
-            let values = Values::of(snapshots.iter().map(|read| &**read));
+            let values = SecretValues::of(snapshots.iter().map(|read| &**read));
             *secrets = Some((trees, Arc::new(values)));
         }
         secrets.as_ref().map(|(_, values)| values.clone())
@@ -206,8 +206,8 @@ impl Common {
     /// directory itself, which is made.
     pub(crate) fn output_directory(&self, directory: &Path) -> Result<(PathBuf, PathBuf), Failure> {
         match place(&self.boundary(directory)?, directory) {
-            Place::Inside(root, inner) => Ok((root, inner)),
-            Place::Outside => {
+            PathTarget::Inside(root, inner) => Ok((root, inner)),
+            PathTarget::Outside => {
                 let made = std::fs::create_dir_all(directory).and_then(|()| directory.canonicalize());
                 let failed = |error| Failure::Work(format!("{}: {error}", directory.display()));
                 Ok((made.map_err(failed)?, PathBuf::new()))

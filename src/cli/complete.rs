@@ -89,13 +89,13 @@ fn completed(command: Command) -> Command {
 
 /// What completes the values of an argument that no closed list does.
 fn values(arg: Arg) -> Arg {
-    let words: fn(&str) -> Vec<Word> = match arg.get_id().as_str() {
+    let words: fn(&str) -> Vec<Completion> = match arg.get_id().as_str() {
         "output_file" => output_files,
         "select" | "ignore" => rules_and_groups,
         "rule" => rules,
         "respond" => answers,
         "cluster" => clusters,
-        "assume" => |_| super::assume::keys().map(|key| Word::plain(format!("{key}="))).collect(),
+        "assume" => |_| super::assume::keys().map(|key| Completion::plain(format!("{key}="))).collect(),
         "namespace" => namespaces,
         "object" | "objects" | "why" | "what" => objects,
         "alert" => |typed| of_kind("Alert", typed),
@@ -114,26 +114,26 @@ fn values(arg: Arg) -> Arg {
 }
 
 /// A word to offer, and what it is.
-struct Word {
+struct Completion {
     text: String,
     about: Option<String>,
 }
 
-impl Word {
-    fn plain(text: impl Into<String>) -> Word {
-        Word { text: text.into(), about: None }
+impl Completion {
+    fn plain(text: impl Into<String>) -> Completion {
+        Completion { text: text.into(), about: None }
     }
 }
 
 /// The words that go on from what is typed; of a list, its last item does.
-fn candidates(typed: &OsStr, words: fn(&str) -> Vec<Word>, is_list: bool) -> Vec<CompletionCandidate> {
+fn candidates(typed: &OsStr, words: fn(&str) -> Vec<Completion>, is_list: bool) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let (before, last) = match typed.rfind(',').filter(|_| is_list) {
         Some(comma) => typed.split_at(comma + 1),
         None => ("", typed),
     };
     let going_on = words(last).into_iter().filter(|word| word.text.starts_with(last));
-    let candidate = |word: Word| {
+    let candidate = |word: Completion| {
         CompletionCandidate::new(format!("{before}{}", word.text)).help(word.about.map(Into::into))
     };
     // Names come from files: one that a terminal would obey is not offered.
@@ -150,7 +150,7 @@ fn line() -> impl Iterator<Item = String> {
 }
 
 /// `FORMAT=` for each format of the command that is typed.
-fn output_files(_: &str) -> Vec<Word> {
+fn output_files(_: &str) -> Vec<Completion> {
     let mut command = super::command();
     for word in line() {
         if let Some(inner) = command.find_subcommand(&word) {
@@ -159,19 +159,19 @@ fn output_files(_: &str) -> Vec<Word> {
     }
     let format = command.get_arguments().find(|arg| arg.get_id() == "format");
     let words = format.map(Arg::get_possible_values).unwrap_or_default();
-    words.iter().map(|word| Word::plain(format!("{}=", word.get_name()))).collect()
+    words.iter().map(|word| Completion::plain(format!("{}=", word.get_name()))).collect()
 }
 
-fn rules(_: &str) -> Vec<Word> {
-    let word = |rule: &&crate::lint::Rule| Word {
+fn rules(_: &str) -> Vec<Completion> {
+    let word = |rule: &&crate::lint::Rule| Completion {
         text: rule.id.to_owned(),
         about: Some(rule.summary.replace('`', "")),
     };
     RULES.iter().map(word).collect()
 }
 
-fn rules_and_groups(typed: &str) -> Vec<Word> {
-    let groups = Group::ALL.iter().map(|group| Word {
+fn rules_and_groups(typed: &str) -> Vec<Completion> {
+    let groups = Group::ALL.iter().map(|group| Completion {
         text: group.name().to_owned(),
         about: Some("all rules of this group".to_owned()),
     });
@@ -179,14 +179,14 @@ fn rules_and_groups(typed: &str) -> Vec<Word> {
 }
 
 /// What a hook may answer: first the hooks, then the answers.
-fn answers(typed: &str) -> Vec<Word> {
+fn answers(typed: &str) -> Vec<Completion> {
     match typed.split_once('=') {
-        None => respond::names().map(|name| Word::plain(format!("{name}="))).collect(),
+        None => respond::names().map(|name| Completion::plain(format!("{name}="))).collect(),
         // What a file is called, the shell knows.
         Some((hook, _)) => respond::answers(hook)
             .iter()
             .filter(|answer| **answer != "FILE")
-            .map(|answer| Word::plain(format!("{hook}={answer}")))
+            .map(|answer| Completion::plain(format!("{hook}={answer}")))
             .collect(),
     }
 }
@@ -206,11 +206,11 @@ fn session() -> Option<Session> {
     Session::open(&common, &[]).ok()
 }
 
-fn clusters(_: &str) -> Vec<Word> {
+fn clusters(_: &str) -> Vec<Completion> {
     let Some(session) = session() else { return Vec::new() };
     let world = session.world();
     let names = world.clusters.iter().filter_map(|cluster| Some((cluster.name.as_deref()?, &cluster.root)));
-    names.map(|(name, root)| Word { text: name.to_owned(), about: Some(root.clone()) }).collect()
+    names.map(|(name, root)| Completion { text: name.to_owned(), about: Some(root.clone()) }).collect()
 }
 
 /// Objects as they are written in the files, templates left out: nothing is built,
@@ -220,21 +220,21 @@ fn written(session: &Session) -> impl Iterator<Item = &ObjectId> {
     ids.filter(|id| !id.name.is_empty() && !id.name.contains(['$', '{', '<']))
 }
 
-fn namespaces(_: &str) -> Vec<Word> {
+fn namespaces(_: &str) -> Vec<Completion> {
     let Some(session) = session() else { return Vec::new() };
     let stated = written(&session).filter_map(|id| match &*id.kind {
         "Namespace" => Some(&id.name),
         _ => id.namespace.as_ref(),
     });
     let names: BTreeSet<&str> = stated.map(|name| &**name).filter(|name| !name.contains('$')).collect();
-    names.into_iter().map(Word::plain).collect()
+    names.into_iter().map(Completion::plain).collect()
 }
 
 /// Objects of a kind where it need not be named: namespaces as if they were
 /// directories, and names.
-fn of_kind(kind: &str, typed: &str) -> Vec<Word> {
+fn of_kind(kind: &str, typed: &str) -> Vec<Completion> {
     let Some(session) = session() else { return Vec::new() };
-    names(&session, kind, typed).into_iter().map(Word::plain).collect()
+    names(&session, kind, typed).into_iter().map(Completion::plain).collect()
 }
 
 fn names(session: &Session, kind: &str, typed: &str) -> BTreeSet<String> {
@@ -255,11 +255,11 @@ fn names(session: &Session, kind: &str, typed: &str) -> BTreeSet<String> {
 
 /// `KIND/[NAMESPACE/]NAME`: before the `/` the kinds that there are, in the letters
 /// that are typed; short forms once their first letter is.
-fn objects(typed: &str) -> Vec<Word> {
+fn objects(typed: &str) -> Vec<Completion> {
     let Some(session) = session() else { return Vec::new() };
     if let Some((word, rest)) = typed.split_once('/') {
         let names = names(&session, kind_of_word(word), rest);
-        return names.into_iter().map(|name| Word::plain(format!("{word}/{name}"))).collect();
+        return names.into_iter().map(|name| Completion::plain(format!("{word}/{name}"))).collect();
     }
     let kinds: BTreeSet<&str> = written(&session).map(|id| &*id.kind).collect();
     let known = KINDS.iter().filter(|known| !typed.is_empty() && kinds.contains(known.kind));
@@ -267,5 +267,5 @@ fn objects(typed: &str) -> Vec<Word> {
         kinds.iter().copied().chain(known.flat_map(|known| known.short).copied()).collect();
     let begins = |word: &&str| word.get(..typed.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(typed));
     let going_on = words.into_iter().filter(begins);
-    going_on.map(|word| Word::plain(format!("{typed}{}/", &word[typed.len()..]))).collect()
+    going_on.map(|word| Completion::plain(format!("{typed}{}/", &word[typed.len()..]))).collect()
 }

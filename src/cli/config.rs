@@ -137,7 +137,7 @@ fn source(called: &Called, tree: &str) -> String {
 }
 
 /// One value in force. `from` is a place, or words where no file says it.
-struct Row {
+struct SettingRow {
     /// The cluster that it is about.
     cluster: Option<Arc<str>>,
     /// Path of keys in the configuration.
@@ -168,11 +168,11 @@ fn show(common: &Common) -> Answer {
 }
 
 /// What the file says, and the defaults of what it does not.
-fn configured(session: &Session) -> Vec<Row> {
+fn configured(session: &Session) -> Vec<SettingRow> {
     let config = &session.config;
     let snapshot = &session.snapshot;
     let at = |location: &Location| format!("{}:{}", location.file, snapshot.positions(location).0.0);
-    let row = |key: &str, value: Value, from: Option<&Location>| Row {
+    let row = |key: &str, value: Value, from: Option<&Location>| SettingRow {
         cluster: None,
         key: key.to_owned(),
         value,
@@ -221,19 +221,19 @@ fn configured(session: &Session) -> Vec<Row> {
 }
 
 /// A cluster with its entry point, versions and features.
-fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
+fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<SettingRow> {
     let mut rows = Vec::new();
     let Some(name) = &cluster.name else { return rows };
     let key = |what: &str| format!("clusters.{name}.{what}");
     let named = config.clusters.iter().find(|entry| entry.name == **name);
     let place = |location: &Location| format!("{}:{}", location.file, world.snapshot.positions(location).0.0);
-    rows.push(Row {
+    rows.push(SettingRow {
         cluster: cluster.name.clone(),
         key: key("path"),
         value: json!(if cluster.root.is_empty() { "." } else { &cluster.root }),
         from: named.map_or("found".to_owned(), |entry| place(&entry.location)),
     });
-    rows.push(Row {
+    rows.push(SettingRow {
         cluster: cluster.name.clone(),
         key: key("known"),
         value: json!(cluster.certainty.name()),
@@ -245,7 +245,7 @@ fn of_cluster(config: &Config, world: &World, cluster: &Cluster) -> Vec<Row> {
     for (target, location) in targets(world, cluster) {
         let ApplyTarget::Remote(by) = &target else { continue };
         let named = config.clusters.iter().find(|entry| entry.is_reached_by(by));
-        rows.push(Row {
+        rows.push(SettingRow {
             cluster: cluster.name.clone(),
             key: key(&format!("kubeConfig.{by}")),
             value: json!(named.map_or("not followed", |entry| &entry.name)),
@@ -291,12 +291,12 @@ fn targets(world: &World, cluster: &Cluster) -> BTreeMap<ApplyTarget, Option<Loc
     found
 }
 
-fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<String>) -> Row {
+fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<String>) -> SettingRow {
     let why = match value {
         Some(_) => "default of the version".to_owned(),
         None => format!("nothing says it; set {key}"),
     };
-    Row {
+    SettingRow {
         cluster: Some(cluster.clone()),
         key: format!("clusters.{cluster}.{key}"),
         value: value.unwrap_or_else(report::json::unstated),
@@ -306,8 +306,8 @@ fn setting(cluster: &Arc<str>, key: &str, value: Option<Value>, from: Option<Str
 
 /// Values of the file, then those of each cluster below its name: its own, and last
 /// those that several have in common.
-fn text(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let line = |row: &Row| {
+fn text(out: &mut dyn Write, rows: &[SettingRow]) -> io::Result<()> {
+    let line = |row: &SettingRow| {
         let inner = row.cluster.as_ref().and_then(|name| row.key.strip_prefix(&format!("clusters.{name}.")));
         let key = match inner {
             Some(key) => {

@@ -12,8 +12,8 @@ use crate::lint::engine::NotChecked;
 use crate::model::{Name, Unchecked};
 use crate::report::json;
 use crate::report::values::Explained;
-use crate::sources::render::Reading;
-use crate::sources::values::{Refused, Values, of_release};
+use crate::sources::render::ValueUse;
+use crate::sources::values::{NoValues, Values, of_release};
 use crate::world::releases::Release;
 use crate::world::{ApplyTarget, Cluster, World};
 use std::io::{self, Write};
@@ -142,8 +142,8 @@ fn values(world: &World, cluster: &Cluster, release: &Release, id: &str) -> Resu
     };
     match of_release(&release.id, release.node.get_ref(), &lookup) {
         Ok(values) => Ok(Arc::new(values)),
-        Err(Refused::Fails(message, _)) => Err(Ending::Refused(format!("{id}: {message}"))),
-        Err(Refused::Unknown(what)) => {
+        Err(NoValues::Fails(message, _)) => Err(Ending::Refused(format!("{id}: {message}"))),
+        Err(NoValues::Unknown(what)) => {
             Err(Ending::Failed(Failure::Work(format!("{id}: {what}: known in the cluster only"))))
         }
     }
@@ -154,7 +154,7 @@ fn reading(
     release: &Release,
     id: &str,
     partial: &mut Vec<(Unchecked, String)>,
-) -> Result<Option<Reading>, Ending> {
+) -> Result<Option<ValueUse>, Ending> {
     if let Err(missing) = &release.chart {
         partial.push((Unchecked::Chart, format!("{id}: the defaults of its chart: {missing}")));
         return Ok(None);

@@ -8,9 +8,9 @@ use super::{Failure, Status};
 use crate::files::{Snapshot, git};
 use crate::lang::text::clean;
 use crate::lint::Applicability;
-use crate::lint::engine::{self, Options};
+use crate::lint::engine::{self, LintOptions};
 use crate::report;
-use crate::rewrite::{self, fix::Outcome};
+use crate::rewrite::{self, fix::FixOutcome};
 use crate::world::World;
 use std::io::Write;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) enum Next {
     /// Nothing: everything is said.
     Done(Status),
     /// Report what is left of the fixed repository.
-    Report(Box<(World, engine::Outcome)>),
+    Report(Box<(World, engine::LintOutcome)>),
 }
 
 impl FixArguments {
@@ -56,7 +56,7 @@ impl FixArguments {
         &self,
         common: &Common,
         session: &Session,
-        options: &Options,
+        options: &LintOptions,
         stdin: bool,
     ) -> Result<Next, Failure> {
         let least = match self.fix.as_deref() {
@@ -86,7 +86,7 @@ impl FixArguments {
 
 /// Standard input goes on to standard output, fixed or not; what is left to say
 /// goes beside it.
-fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Status, Failure> {
+fn filter(common: &Common, session: &Session, outcome: &FixOutcome) -> Result<Status, Failure> {
     let snapshot = &outcome.world.snapshot;
     let file = session.focus.first().and_then(|path| snapshot.file(path));
     let blob = file.and_then(|file| snapshot.blob(file).ok());
@@ -109,7 +109,7 @@ fn filter(common: &Common, session: &Session, outcome: &Outcome) -> Result<Statu
     Ok(common.status(levels, outcome.left.not_checked.is_empty()))
 }
 
-fn say(common: &Common, session: &Session, outcome: &Outcome, written: bool, alone: bool) {
+fn say(common: &Common, session: &Session, outcome: &FixOutcome, written: bool, alone: bool) {
     if !common.quiet {
         let _ =
             report::diff::summary(&mut output::stderr(common), &session.snapshot, outcome, written, alone);

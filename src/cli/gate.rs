@@ -10,9 +10,9 @@ use crate::lang::text::{clean, suggest};
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lang::yaml::pointer_join;
 use crate::rewrite::Wanted;
-use crate::rewrite::subject::{Subject, Text, home, manifest_of, text_of};
+use crate::rewrite::subject::{EditableText, Subject, home, manifest_of, text_of};
 use crate::simulate::gating::objects::{Gate, Gating, is_gate};
-use crate::simulate::gating::{Position, Request, format_time, state};
+use crate::simulate::gating::{GateRequest, Position, format_time, state};
 use crate::world::{Cluster, Effective, World};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -49,7 +49,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments, position: Position) ->
     let pointer = pointer_join("/metadata/annotations", position.annotation());
     let is_requested = |_: &Cluster, object: &Effective| {
         let requests = gate_of(object).map(|gate| gate.requests).unwrap_or_default();
-        requests.iter().any(|(request, _)| *request == Request { at, position })
+        requests.iter().any(|(request, _)| *request == GateRequest { at, position })
     };
     let flags = &arguments.flags;
     let task = Task { common, flags, session: &session, world: &world, subjects: &found };
@@ -173,7 +173,7 @@ fn change(
         None => {
             let manifest = manifest_of(&session.snapshot, object)
                 .ok_or_else(|| rewriting::no_text(&object.id.to_string(), home(object)))?;
-            Text { pointer: format!("{}{own}", manifest.pointer), ..manifest }
+            EditableText { pointer: format!("{}{own}", manifest.pointer), ..manifest }
         }
     };
     Ok(Wanted {
@@ -190,9 +190,9 @@ fn change(
 /// What was written, what follows from it, and how kubectl does the same.
 fn say(out: &mut String, gate: &Gate, change: &Wanted, position: Position, at: Timestamp) {
     let id = &gate.id;
-    let mut requests: Vec<Request> = gate.requests.iter().map(|(request, _)| *request).collect();
+    let mut requests: Vec<GateRequest> = gate.requests.iter().map(|(request, _)| *request).collect();
     requests.retain(|request| request.position != position);
-    requests.push(Request { at, position });
+    requests.push(GateRequest { at, position });
     let then = state(gate.spec, &requests, at);
     let time = format_time(at);
     let _ = writeln!(

@@ -2,7 +2,7 @@
 
 use crate::lang::template::{Constraints, Version};
 use crate::lang::yaml::NodeRef;
-use crate::sources::request::{Asked, Reference};
+use crate::sources::request::{Asked, OciReference};
 use crate::sources::resolve::{is_exact, location_of, normalised};
 use crate::world::{Cluster, Effective, World};
 use std::cmp::Ordering;
@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 
 /// A chart that is fetched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wanted {
+pub(super) struct WantedChart {
     name: String,
     /// Version, range or tag; empty for the newest.
     version: String,
@@ -28,7 +28,7 @@ pub(super) struct Wanted {
 }
 
 /// The charts that the releases of some clusters mean and that are not here.
-pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: &mut BTreeSet<Wanted>) {
+pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: &mut BTreeSet<WantedChart>) {
     let clusters = world.clusters.iter().filter(|cluster| filter(cluster) && world.counts(cluster));
     for release in clusters.flat_map(|cluster| &cluster.releases) {
         let (Ok(request), Err(missing)) = (&release.request, &release.chart) else { continue };
@@ -38,7 +38,7 @@ pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: 
         let (name, version, url) = request.named();
         let Some(url) = url else { continue };
         let (url, version, digest) = match &request.chart {
-            Asked::Artifact { url, reference: Reference::Digest(digest, tag), .. } => {
+            Asked::Artifact { url, reference: OciReference::Digest(digest, tag), .. } => {
                 (url.clone(), tag.clone().unwrap_or_default(), Some(digest.clone()))
             }
             // A repository of OCI artifacts has no index.
@@ -61,11 +61,11 @@ pub(super) fn collect(world: &World, filter: impl Fn(&Cluster) -> bool, wanted: 
             Some(namespace) => format!("{namespace}/{secret}"),
             None => secret.into_owned(),
         });
-        wanted.insert(Wanted { name: name.to_owned(), version, url, digest, secret, insecure });
+        wanted.insert(WantedChart { name: name.to_owned(), version, url, digest, secret, insecure });
     }
 }
 
-impl Wanted {
+impl WantedChart {
     fn is_artifact(&self) -> bool {
         self.url.starts_with("oci://")
     }
@@ -210,7 +210,7 @@ impl Helm {
     ///
     /// # Errors
     /// Helm's words.
-    pub(super) fn pull(&self, wanted: &Wanted, into: &Path) -> Result<Option<String>, String> {
+    pub(super) fn pull(&self, wanted: &WantedChart, into: &Path) -> Result<Option<String>, String> {
         let own = normalised(&wanted.url);
         let repository = self.repositories.iter().find(|(url, _)| *url == own).map(|(_, name)| name.as_str());
         let into = into.to_str().ok_or("its directory is not UTF-8")?;

@@ -14,7 +14,7 @@ use crate::lang::text::clean;
 use crate::lang::yaml::{FilePath, Location};
 use crate::lint::Rule;
 use crate::lint::baseline::Baseline;
-use crate::lint::engine::{self, Options, Outcome, UnknownRule};
+use crate::lint::engine::{self, LintOptions, LintOutcome, UnknownRule};
 use crate::lint::rules::TIME_DEPENDENT;
 use crate::plan;
 use crate::report::{self, Lint};
@@ -178,7 +178,7 @@ fn write(
 }
 
 /// Refuse what can't be asked for.
-fn check(arguments: &Arguments, session: &Session, options: &Options) -> Result<(), Failure> {
+fn check(arguments: &Arguments, session: &Session, options: &LintOptions) -> Result<(), Failure> {
     if arguments.add_ignores.is_some() && arguments.reads_stdin() {
         return Err(Failure::Usage("--add-ignores changes files, and standard input is none".to_owned()));
     }
@@ -189,8 +189,8 @@ fn check(arguments: &Arguments, session: &Session, options: &Options) -> Result<
 }
 
 /// Which rules run, on which files and at which time.
-fn options(arguments: &Arguments, session: &Session, at: Option<Timestamp>) -> Options {
-    Options {
+fn options(arguments: &Arguments, session: &Session, at: Option<Timestamp>) -> LintOptions {
+    LintOptions {
         select: arguments.select.clone(),
         ignore: arguments.ignore.clone(),
         focus: session.focus.clone(),
@@ -203,7 +203,7 @@ fn found(
     common: &Common,
     arguments: &Arguments,
     session: &Session,
-    options: &Options,
+    options: &LintOptions,
 ) -> Result<Next, Failure> {
     if arguments.fix.wanted() {
         return arguments.fix.run(common, session, options, arguments.reads_stdin());
@@ -221,7 +221,7 @@ fn found(
 
 /// Leave out what is known to be in other clusters only. What belongs to no
 /// cluster may concern any.
-fn keep_clusters<'w>(outcome: &mut Outcome, wanted: impl Iterator<Item = &'w Cluster>) {
+fn keep_clusters<'w>(outcome: &mut LintOutcome, wanted: impl Iterator<Item = &'w Cluster>) {
     let wanted: Vec<&str> = wanted.filter_map(|cluster| cluster.name.as_deref()).collect();
     outcome.clusters.retain(|name| wanted.contains(&name.as_str()));
     outcome.findings.retain(|finding| {
@@ -265,7 +265,7 @@ fn apply_baseline(
     common: &Common,
     arguments: &Arguments,
     file: &Path,
-    outcome: &mut Outcome,
+    outcome: &mut LintOutcome,
 ) -> Result<usize, Failure> {
     let changes = arguments.update_baseline || arguments.prune_baseline;
     let partial = arguments.since.is_some()
@@ -327,13 +327,13 @@ fn since(
     session: &Session,
     world: &World,
     revision: &str,
-    options: &Options,
-) -> Result<engine::Outcome, Failure> {
+    options: &LintOptions,
+) -> Result<engine::LintOutcome, Failure> {
     let before = revisions::read(session, revision)?;
     common.keeps_secret(&before.snapshot);
     let base = world.like(&before.snapshot, &session.config, &git::remotes(&session.root));
     // Old findings are looked for everywhere: one may have moved.
-    let everywhere = Options { focus: Vec::new(), ..options.clone() };
+    let everywhere = LintOptions { focus: Vec::new(), ..options.clone() };
     let old = engine::run(&base, &session.config, &everywhere);
     let mut outcome = engine::run_change(&base, world, &session.config, options);
     let new: Vec<_> = plan::only_in(&outcome.findings, &old.findings).into_iter().cloned().collect();

@@ -3,7 +3,7 @@
 use super::common::Common;
 use super::output;
 use super::places::Places;
-use super::selector::Selector;
+use super::selector::ObjectSelector;
 use super::session::{LocatedObject, Session, one_object};
 use super::{Answer, Failure, Status};
 use crate::lang::text::clean;
@@ -42,7 +42,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         }
         _ => return Err(Failure::Usage("write OBJECT POINTER, or KIND NAME POINTER".to_owned())),
     };
-    let selector = Selector::of(common, &object)?;
+    let selector = ObjectSelector::of(common, &object)?;
     let pointer = pointer_of(written);
     let session = Session::open(common, &[])?;
     let world = session.world();

@@ -5,9 +5,9 @@ use super::revisions::{self, Revision};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::files::git;
-use crate::lint::engine::{self, Options};
+use crate::lint::engine::{self, LintOptions};
 use crate::plan;
-use crate::report::map::{Map, MapChange, render};
+use crate::report::map::{FleetMap, MapChange, render};
 use crate::rewrite::write;
 use crate::simulate::gating::objects::Gating;
 use crate::simulate::gating::timeline::{Range, simulate};
@@ -58,7 +58,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let wanted = cluster_filter(common, &world)?;
     let clusters: Vec<usize> =
         (0..world.clusters.len()).filter(|index| wanted(&world.clusters[*index])).collect();
-    let outcome = engine::run(&world, &session.config, &Options::default());
+    let outcome = engine::run(&world, &session.config, &LintOptions::default());
     let from = at.unwrap_or_else(now);
     let to = from.checked_add(SignedDuration::from_hours(24 * AHEAD)).unwrap_or(Timestamp::MAX);
     let simulations: Vec<_> = clusters
@@ -74,7 +74,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let effects = base.as_ref().map(|(base, _)| plan::plan(base, &world)).unwrap_or_default();
     let change =
         base.as_ref().map(|(base_world, label)| MapChange { base: label, base_world, effects: &effects });
-    let page = render(&Map {
+    let page = render(&FleetMap {
         world: &world,
         clusters: &clusters,
         outcome: &outcome,

@@ -8,7 +8,7 @@ use crate::config::{Level, Written};
 use crate::files::{Snapshot, git};
 use crate::lang::text::{clean, counted, line_start};
 use crate::lang::yaml::{FilePath, Location};
-use crate::lint::engine::Options;
+use crate::lint::engine::LintOptions;
 use crate::lint::{Applicability, Finding, Rule, rules};
 use crate::model::{FLUX, Version};
 use crate::report;
@@ -87,7 +87,7 @@ fn by_rules(common: &Common, migration: &Migration, rules: &[&Rule], to: Option<
         session.config.target.flux = Some(Written { value, location });
     }
     let select = rules.iter().map(|rule| rule.id.to_owned()).collect();
-    let options = Options { select, focus: session.focus.clone(), ..Options::default() };
+    let options = LintOptions { select, focus: session.focus.clone(), ..LintOptions::default() };
     let remotes = git::remotes(&session.root);
     let world = |snapshot: &Arc<Snapshot>| World::new(snapshot, &session.config, &remotes);
     let outcome =

@@ -10,13 +10,13 @@ use crate::config::Assumed;
 use crate::files::git;
 use crate::lang::text::wrap;
 use crate::lint::Finding;
-use crate::lint::engine::{self, NotChecked, Options, Outcome};
+use crate::lint::engine::{self, LintOptions, LintOutcome, NotChecked};
 use crate::model::{Category, EffectKind, Severity, Unchecked};
 use crate::plan::{self, ClusterChange, Effect, Planned, Reach};
 use crate::report::paint;
 use crate::report::plan::{Plan, github, html, json, markdown, text, verb_of};
 use crate::simulate::cluster_api::hooks::mutation::Responses;
-use crate::simulate::cluster_api::references::{Scope, scopes};
+use crate::simulate::cluster_api::references::{TargetScope, scopes};
 use crate::world::World;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::borrow::Cow;
@@ -195,7 +195,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let wanted = |cluster: &Option<Arc<str>>| common.wants(cluster.as_deref());
     session::check_clusters(common, &[&base_world, &head_world])?;
     let responses = answers(common, arguments, [&base_world, &head_world])?;
-    let options = Options::default();
+    let options = LintOptions::default();
     let (planned, (before, after)) = rayon::join(
         || plan::planned_under(&base_world, &head_world, &responses),
         || engine::run_both(&base_world, &head_world, &session.config, &options),
@@ -285,8 +285,11 @@ fn not_checked(base: &World, head: &World, changes: &[ClusterChange], reach: &Re
 
 /// The findings that are new, and those that are fixed. Nothing inside a build that fails on
 /// the other side is either.
-fn on_one_side<'f>(base: (&World, &'f Outcome), head: (&World, &'f Outcome)) -> [Vec<&'f Finding>; 2] {
-    let new = |(world, outcome): (&World, &'f Outcome), (other, before): (&World, &'f Outcome)| {
+fn on_one_side<'f>(
+    base: (&World, &'f LintOutcome),
+    head: (&World, &'f LintOutcome),
+) -> [Vec<&'f Finding>; 2] {
+    let new = |(world, outcome): (&World, &'f LintOutcome), (other, before): (&World, &'f LintOutcome)| {
         let mut found = plan::only_in(&outcome.findings, &before.findings);
         found.retain(plan::comparable(world, other));
         found
@@ -320,7 +323,7 @@ fn answers(common: &Common, arguments: &Arguments, worlds: [&World; 2]) -> Resul
         }
     }
     let responses = respond::responses(common, &arguments.respond)?;
-    let all: Vec<Scope<'_>> = worlds.into_iter().flat_map(scopes).collect();
+    let all: Vec<TargetScope<'_>> = worlds.into_iter().flat_map(scopes).collect();
     respond::check(&responses, &all)?;
     Ok(responses)
 }

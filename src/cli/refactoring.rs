@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::output::{self, formats};
-use super::selector::Selector;
+use super::selector::ObjectSelector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status, rewriting};
 use crate::files::{Snapshot, git};
@@ -14,7 +14,7 @@ use crate::report::{self, json, steps};
 use crate::rewrite::FileChange;
 use crate::rewrite::refactor::rename::clusters_of;
 use crate::rewrite::refactor::{Refused, Series, changed};
-use crate::rewrite::subject::{Subject, Text, home, manifest_of};
+use crate::rewrite::subject::{EditableText, Subject, home, manifest_of};
 use crate::rewrite::write;
 use crate::world::{ApplyTarget, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,7 +85,7 @@ pub(crate) fn carry_out(
     let step = wanted_step(flags, &series)?;
     let changes = step.map_or(&[][..], |number| &series.steps[number - 1].changes[..]);
     let moves = step.map_or(&[][..], |number| &series.steps[number - 1].moves[..]);
-    let told = steps::Run { does: step, writes: flags.mode.writes(), command };
+    let told = steps::StepsRun { does: step, writes: flags.mode.writes(), command };
     let before = world.snapshot.clone();
     if flags.mode.writes() {
         let linked = write::relocate(&session.root, moves, changes).map_err(|refusals| {
@@ -217,7 +217,7 @@ pub(crate) fn subjects<'w>(
     common: &Common,
     session: &Session,
     world: &'w World,
-    selector: &Selector,
+    selector: &ObjectSelector,
     all_clusters: bool,
 ) -> Result<Vec<Subject<'w>>, Failure> {
     let in_cluster = cluster_filter(common, world)?;
@@ -243,7 +243,7 @@ pub(crate) fn subjects<'w>(
     }
     let id = meant[0].object.id.clone();
     let text = |subject: &Subject<'_>| manifest_of(&session.snapshot, subject.object);
-    let mut texts: BTreeMap<Option<Text>, Vec<Subject<'w>>> = BTreeMap::new();
+    let mut texts: BTreeMap<Option<EditableText>, Vec<Subject<'w>>> = BTreeMap::new();
     for subject in &meant {
         texts.entry(text(subject)).or_default().push(*subject);
     }
@@ -314,7 +314,7 @@ fn several_objects(ids: &BTreeSet<&ObjectId>) -> Failure {
 
 fn nothing(
     world: &World,
-    selector: &Selector,
+    selector: &ObjectSelector,
     found: &[Subject<'_>],
     remote: Option<(ObjectId, std::sync::Arc<str>)>,
 ) -> Failure {

@@ -3,7 +3,7 @@
 
 use super::common::Common;
 use super::refactoring::{self, RefactoringFlags};
-use super::selector::Selector;
+use super::selector::ObjectSelector;
 use super::session::Session;
 use super::{Answer, Failure};
 use crate::model::{ObjectId, kinds};
@@ -46,7 +46,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let result = if let Some(to) = &arguments.to {
         let mut objects = Vec::new();
         for text in &arguments.what {
-            let selector = Selector::of(common, text)?;
+            let selector = ObjectSelector::of(common, text)?;
             let found =
                 refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
             objects.push((found[0].object.id.clone(), found));
@@ -69,7 +69,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 
 /// Namespace and name of the Kustomization that a selector names.
 fn kustomization(common: &Common, world: &World, text: &str) -> Result<(String, String), Failure> {
-    let selector = Selector::of(common, text)?;
+    let selector = ObjectSelector::of(common, text)?;
     let all = || world.clusters.iter().flat_map(|cluster| &cluster.applied).map(|applied| &applied.id);
     let found: BTreeSet<&ObjectId> =
         all().filter(|id| kinds::is_kustomization(id) && selector.matches(id)).collect();

@@ -2,12 +2,12 @@
 
 use super::common::Common;
 use super::refactoring::{self, RefactoringFlags};
-use super::selector::Selector;
+use super::selector::ObjectSelector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure};
 use crate::lang::text::clean;
 use crate::rewrite::refactor::Rename;
-use crate::rewrite::refactor::class::{Part, PartOfClass};
+use crate::rewrite::refactor::class::{ClassPartKind, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
 use crate::world::Cluster;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             let in_cluster = cluster_filter(common, &world)?;
             let in_cluster = move |cluster: &Cluster| in_cluster(cluster);
             let (old, new) = (old.to_owned(), new.to_owned());
-            let part = if words[0] == "variable" { Part::Variable } else { Part::Worker };
+            let part = if words[0] == "variable" { ClassPartKind::Variable } else { ClassPartKind::Worker };
             let class = arguments.class.as_deref().map(|class| match class.split_once('/') {
                 Some((namespace, name)) => (Some(namespace.to_owned()), name.to_owned()),
                 None => (common.namespace.clone(), class.to_owned()),
@@ -59,7 +59,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
                 Variable { world: &world, old: old.clone(), new: new.clone(), in_cluster: &in_cluster };
             let of_class = PartOfClass { world: &world, part, class, old, new, in_cluster: &in_cluster };
             // A variable is one of postBuild, unless only a class has it.
-            let is_of_class = part == Part::Worker
+            let is_of_class = part == ClassPartKind::Worker
                 || arguments.class.is_some()
                 || (!variable.is_there() && of_class.is_there());
             return match is_of_class {
@@ -78,7 +78,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         return Err(Failure::Usage("--class is for `variable` and `worker-class`".to_owned()));
     }
     keeps_namespace(common, &object)?;
-    let selector = Selector::of(common, &object)?;
+    let selector = ObjectSelector::of(common, &object)?;
     let found = refactoring::subjects(common, &session, &world, &selector, arguments.flags.all_clusters)?;
     let old = found[0].object.id.clone();
     if *old.name == *new {

@@ -10,7 +10,7 @@ use crate::simulate::cluster_api::hooks::mutation::{
     read_variables,
 };
 use crate::simulate::cluster_api::hooks::{self, Hook};
-use crate::simulate::cluster_api::references::Scope;
+use crate::simulate::cluster_api::references::TargetScope;
 use crate::simulate::cluster_api::topology::part_names::parts;
 use crate::simulate::cluster_api::topology::patches::GENERATE;
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
@@ -168,7 +168,7 @@ pub(super) fn read_json(common: &Common, file: &Path) -> Result<Value, Failure> 
 ///
 /// # Errors
 /// An answer is for none, or for one of several extensions that a class calls.
-pub(super) fn check(responses: &Responses, scopes: &[Scope<'_>]) -> Result<(), Failure> {
+pub(super) fn check(responses: &Responses, scopes: &[TargetScope<'_>]) -> Result<(), Failure> {
     if responses.generate_patches.is_empty() {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use crate::lang::text::{clean, counted, line_start, with_article};
 use crate::lang::yaml::{Location, NodeRef, Tree};
 use crate::model::ObjectId;
 use crate::report;
-use crate::rewrite::subject::{Astray, Subject, Text, home, manifest_of, prove};
+use crate::rewrite::subject::{Astray, EditableText, Subject, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +139,7 @@ pub(crate) fn subjects<'w>(
 /// What to say of an identity that several named clusters, or several texts, have.
 fn ambiguous(session: &Session, id: &ObjectId, same: &[Subject<'_>]) -> Option<String> {
     let names: BTreeSet<&str> = same.iter().filter_map(|one| one.cluster.name.as_deref()).collect();
-    let texts: BTreeSet<Option<Text>> =
+    let texts: BTreeSet<Option<EditableText>> =
         same.iter().map(|one| manifest_of(&session.snapshot, one.object)).collect();
     if names.len() < 2 && texts.len() < 2 {
         return None;
@@ -324,7 +324,7 @@ pub(crate) fn plan(session: &Session, wanted: &[Wanted]) -> Result<Vec<FileChang
 }
 
 /// Why files are not changed, one reason a line.
-pub(crate) fn refused(session: &Session, what: &str, refusals: &[rewrite::Refusal]) -> String {
+pub(crate) fn refused(session: &Session, what: &str, refusals: &[rewrite::RewriteRefusal]) -> String {
     let lines = refusals.iter().map(|refusal| report::diff::sentence(&session.snapshot, refusal));
     format!("{what}\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

@@ -1,7 +1,7 @@
 //! The root of a run.
 
 use super::Failure;
-use crate::files::{Place, git, place};
+use crate::files::{PathTarget, git, place};
 use std::path::{Path, PathBuf};
 
 /// The root (design: `--root`, else the git top level of the first PATH, else
@@ -57,7 +57,7 @@ fn stays(path: &Path, real: &Path) -> Result<(), Failure> {
     let top = here.and_then(|here| git::top_level(&here)).and_then(|top| top.canonicalize().ok());
     let Some(top) = top else { return Ok(()) };
     match place(&top, path) {
-        Place::Inside(..) if !real.starts_with(&top) => Err(Failure::Usage(format!(
+        PathTarget::Inside(..) if !real.starts_with(&top) => Err(Failure::Usage(format!(
             "{} leads out of the repository through a symbolic link; name the directory itself",
             path.display()
         ))),

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// `KIND/[NAMESPACE/]NAME`: the kind in any case, short, in the plural or with its group
 /// (`Kustomization.kustomize.toolkit.fluxcd.io`), globs in names. `${…}` in a name is the
 /// variable of a template, and no glob.
-pub(crate) struct Selector {
+pub(crate) struct ObjectSelector {
     text: String,
     kind: String,
     group: Option<String>,
@@ -22,12 +22,12 @@ pub(crate) struct Selector {
     name: GlobMatcher,
 }
 
-impl Selector {
+impl ObjectSelector {
     /// Reads a selector.
     ///
     /// # Errors
     /// When it is none.
-    pub(crate) fn parse(text: &str) -> Result<Selector, Failure> {
+    pub(crate) fn parse(text: &str) -> Result<ObjectSelector, Failure> {
         let usage = || Failure::Usage(format!("`{text}` names no object; write KIND/NAMESPACE/NAME"));
         let glob =
             |part: &str| Glob::new(&literal(part)).map(|glob| glob.compile_matcher()).map_err(|_| usage());
@@ -44,7 +44,7 @@ impl Selector {
             Some((kind, group)) => (kind, Some(group.to_owned())),
             None => (kind, None),
         };
-        Ok(Selector {
+        Ok(ObjectSelector {
             text: text.to_owned(),
             kind: kind_of_word(kind).to_owned(),
             group,
@@ -57,17 +57,17 @@ impl Selector {
     ///
     /// # Errors
     /// When it is none, or names another namespace.
-    pub(crate) fn of(common: &Common, text: &str) -> Result<Selector, Failure> {
-        Selector::in_namespace(text, common.namespace.as_deref())
+    pub(crate) fn of(common: &Common, text: &str) -> Result<ObjectSelector, Failure> {
+        ObjectSelector::in_namespace(text, common.namespace.as_deref())
     }
 
     /// As [`Selector::of`], of words that may be `KIND NAME`, as kubectl takes them.
     ///
     /// # Errors
     /// When they are none, or several.
-    pub(crate) fn of_words(common: &Common, words: &[String]) -> Result<Selector, Failure> {
+    pub(crate) fn of_words(common: &Common, words: &[String]) -> Result<ObjectSelector, Failure> {
         match joined(words).as_slice() {
-            [one] => Selector::of(common, one),
+            [one] => ObjectSelector::of(common, one),
             _ => Err(Failure::Usage(format!(
                 "name one object, as KIND/NAMESPACE/NAME, not {}",
                 words.join(" ")
@@ -84,11 +84,11 @@ impl Selector {
         common: &Common,
         words: &[String],
         flag: Option<&str>,
-    ) -> Result<Option<Selector>, Failure> {
+    ) -> Result<Option<ObjectSelector>, Failure> {
         match (words, flag) {
-            (_, Some(text)) => Selector::of(common, text).map(Some),
+            (_, Some(text)) => ObjectSelector::of(common, text).map(Some),
             ([], None) => Ok(None),
-            (words, None) => Selector::of_words(common, words).map(Some),
+            (words, None) => ObjectSelector::of_words(common, words).map(Some),
         }
     }
 
@@ -97,8 +97,8 @@ impl Selector {
         &self.text
     }
 
-    fn in_namespace(text: &str, namespace: Option<&str>) -> Result<Selector, Failure> {
-        let mut selector = Selector::parse(text)?;
+    fn in_namespace(text: &str, namespace: Option<&str>) -> Result<ObjectSelector, Failure> {
+        let mut selector = ObjectSelector::parse(text)?;
         let Some(wanted) = namespace else { return Ok(selector) };
         match text.split('/').collect::<Vec<_>>()[..] {
             [_, own, _] if own != wanted => {
@@ -194,8 +194,8 @@ impl Asked {
     ///
     /// # Errors
     /// When it names no object.
-    pub(crate) fn selector(&self, common: &Common) -> Result<Option<Selector>, Failure> {
-        Selector::asked(common, &self.objects, self.object.as_deref())
+    pub(crate) fn selector(&self, common: &Common) -> Result<Option<ObjectSelector>, Failure> {
+        ObjectSelector::asked(common, &self.objects, self.object.as_deref())
     }
 
     /// Whether it is about some objects only.
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_namespace_is_given_once() {
-        let of = |text: &str| Selector::in_namespace(text, Some("flux-system"));
+        let of = |text: &str| ObjectSelector::in_namespace(text, Some("flux-system"));
         let apps = id("Kustomization", Some("flux-system"), "apps");
         let other = id("Kustomization", Some("other"), "apps");
         let names = |text: &str, id: &ObjectId| of(text).is_ok_and(|s| s.matches(id));
@@ -277,16 +277,16 @@ mod tests {
             ("hr/apps", false),
             ("ks/app", false),
         ] {
-            let selector = Selector::parse(text).unwrap_or_else(|_| panic!("{text}"));
+            let selector = ObjectSelector::parse(text).unwrap_or_else(|_| panic!("{text}"));
             assert_eq!(selector.matches(&apps), expected, "{text}");
         }
-        let parsed = |text: &str| Selector::parse(text).unwrap_or_else(|_| panic!("{text}"));
+        let parsed = |text: &str| ObjectSelector::parse(text).unwrap_or_else(|_| panic!("{text}"));
         let templated = id("MachineDeployment", None, "${NAME}-md-0");
         assert!(parsed("md/${NAME}-md-0").matches(&templated));
         assert!(parsed("machinedeployments/${NAME}-*").matches(&templated));
         assert!(!parsed("md/NAME-md-0").matches(&templated));
         for text in ["", "apps", "ks/", "a/b/c/d", "ks/[", "/x"] {
-            assert!(Selector::parse(text).is_err(), "{text}");
+            assert!(ObjectSelector::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::{Common, ConfigFile};
 use super::root::root_and_focus;
-use super::selector::{Selector, selector_of};
+use super::selector::{ObjectSelector, selector_of};
 use super::stores::stores;
 use crate::config::{self, Config};
 use crate::files::{Snapshot, Store, git};
@@ -159,7 +159,7 @@ pub(crate) fn found_by<'w>(
 pub(crate) fn one_object<'w>(
     common: &Common,
     world: &'w World,
-    selector: &Selector,
+    selector: &ObjectSelector,
 ) -> Result<Vec<LocatedObject<'w>>, Failure> {
     let found = found_by(common, world, &|object| selector.matches(&object.id))?;
     let Some(first) = found.first() else {

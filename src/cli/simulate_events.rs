@@ -14,7 +14,7 @@ use crate::model::{Name, ObjectId};
 use crate::report::{self, events};
 use crate::simulate::behaviour::{self, Product};
 use crate::simulate::notify::controllers::emitter_of;
-use crate::simulate::notify::objects::{Value, labels_of, values_at};
+use crate::simulate::notify::objects::{MetadataValue, labels_of, values_at};
 use crate::simulate::notify::simulate::{Emission, Notifier, SimulatedObject, items};
 use crate::simulate::notify::{InvolvedObject, Metadata};
 use crate::world::helm_charts::{HelmChart, helm_charts};
@@ -290,10 +290,10 @@ fn emissions<'a>(
         Some(message) => Known::Value(message.as_str()),
         None => Known::Unknown,
     };
-    let controller: Metadata<Value> = arguments
+    let controller: Metadata<MetadataValue> = arguments
         .controller_metadata
         .iter()
-        .map(|(key, value)| (key.clone(), Value { text: Text::from(value.as_str()), location: None }))
+        .map(|(key, value)| (key.clone(), MetadataValue { text: Text::from(value.as_str()), location: None }))
         .collect();
     let of_place = |place: &Place<'_>| {
         let mut chosen: Vec<&SimulatedObject<'_>> = place.items.iter().filter(is_chosen).collect();
@@ -359,7 +359,7 @@ fn emission_of<'a>(
     let value_of = |key: &String, value: &String| {
         let text = Text::from(value.as_str());
         let written = annotations.get(key).filter(|written| written.text == text);
-        Value { location: written.and_then(|written| written.location.clone()), text }
+        MetadataValue { location: written.and_then(|written| written.location.clone()), text }
     };
     let metadata = event.metadata.iter().flatten();
     Emission {

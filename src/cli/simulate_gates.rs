@@ -2,7 +2,7 @@
 
 use super::common::{Common, time};
 use super::output;
-use super::selector::Selector;
+use super::selector::ObjectSelector;
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         .get(&arguments.time_zone)
         .map_err(|_| Failure::Usage(format!("--time-zone: no zone is called `{}`", arguments.time_zone)))?;
     let range = range(common, arguments, &zone)?;
-    let selector = Selector::asked(common, &arguments.objects, arguments.why.as_deref())?;
+    let selector = ObjectSelector::asked(common, &arguments.objects, arguments.why.as_deref())?;
     let session = Session::open(common, &[])?;
     let world = session.world();
     let wanted = cluster_filter(common, &world)?;
@@ -165,7 +165,7 @@ fn explain(
     view: &View<'_>,
     world: &World,
     clusters: &[&cluster::Cluster],
-    selector: &Selector,
+    selector: &ObjectSelector,
 ) -> Result<String, Failure> {
     let mut wanted = Vec::new();
     for (index, cluster) in clusters.iter().enumerate() {

@@ -3,11 +3,11 @@
 use super::common::Common;
 use super::output;
 use super::respond::{self, Respond};
-use super::selector::{Asked, Selector};
+use super::selector::{Asked, ObjectSelector};
 use super::session::Session;
 use super::simulate_propagation::wanted;
 use super::{Answer, Failure, Status};
-use crate::config::{Feature, Target};
+use crate::config::{Feature, TargetConfig};
 use crate::lint::engine::NotChecked;
 use crate::model::cluster_api_kinds as kinds;
 use crate::report;
@@ -16,8 +16,8 @@ use crate::simulate::cluster_api::hooks::full_sequence::{Extensions, simulate};
 use crate::simulate::cluster_api::hooks::input;
 use crate::simulate::cluster_api::hooks::mutation::Responses;
 use crate::simulate::cluster_api::hooks::selection::{Called, called};
-use crate::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk, StepKind};
-use crate::simulate::cluster_api::references::{Scope, scopes};
+use crate::simulate::cluster_api::hooks::simulate::{Event, RuntimeSdk, SimulationRequest, StepKind};
+use crate::simulate::cluster_api::references::{TargetScope, scopes};
 use crate::simulate::cluster_api::topology::Cluster;
 use crate::world::versions::Settings;
 use clap::ValueEnum;
@@ -78,7 +78,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let (Some(selector), Some(on)) = (&selector, arguments.on) else {
         return Err(Failure::Usage("name a Cluster and an event, or an --input".to_owned()));
     };
-    let scopes: Vec<Scope<'_>> = scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
+    let scopes: Vec<TargetScope<'_>> =
+        scopes(&world).into_iter().filter(|scope| wanted(common, scope)).collect();
     let (scope, cluster) = find(&scopes, selector)?;
     let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
     let target = session.config.target_of(name);
@@ -111,8 +112,8 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 }
 
 fn extensions<'r>(
-    scope: &Scope<'_>,
-    target: &Target,
+    scope: &TargetScope<'_>,
+    target: &TargetConfig,
     called: &mut Called,
     responses: &'r Responses,
 ) -> Extensions<'r> {
@@ -130,7 +131,13 @@ fn extensions<'r>(
     }
 }
 
-fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, called: Called) -> Request {
+fn request(
+    arguments: &Arguments,
+    on: On,
+    scope: &TargetScope<'_>,
+    target: &TargetConfig,
+    called: Called,
+) -> SimulationRequest {
     let settings = scope.cluster.map(|cluster| &cluster.settings);
     let version = settings.and_then(|s| s.cluster_api.value).or(target.cluster_api.as_ref().map(|v| v.value));
     let gate = settings.and_then(|s| s.feature(Feature::RuntimeSdk).value);
@@ -143,7 +150,7 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, ca
         })
     };
     let gate = gate.or(target.feature(Feature::RuntimeSdk).map(|enabled| enabled.value));
-    Request {
+    SimulationRequest {
         event: match on {
             On::Create => Event::Create,
             On::Upgrade => Event::Upgrade,
@@ -167,10 +174,10 @@ fn request(arguments: &Arguments, on: On, scope: &Scope<'_>, target: &Target, ca
 
 /// The one Cluster of Cluster API that is meant, and the scope that holds it.
 fn find<'s, 'w>(
-    scopes: &'s [Scope<'w>],
-    selector: &Selector,
-) -> Result<(&'s Scope<'w>, Cluster<'w>), Failure> {
-    let clusters: Vec<(&Scope<'w>, Cluster<'w>)> =
+    scopes: &'s [TargetScope<'w>],
+    selector: &ObjectSelector,
+) -> Result<(&'s TargetScope<'w>, Cluster<'w>), Failure> {
+    let clusters: Vec<(&TargetScope<'w>, Cluster<'w>)> =
         scopes.iter().flat_map(|scope| Cluster::all(&scope.objects).map(move |c| (scope, c))).collect();
     let mut found: Vec<_> = clusters.iter().filter(|(_, c)| selector.matches(c.object.id)).collect();
     let Some(last) = found.pop() else {

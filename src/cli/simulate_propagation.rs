@@ -16,8 +16,8 @@ use crate::report::parts::width;
 use crate::report::propagation::{ClusterMetadata, json, text};
 use crate::report::stated;
 use crate::simulate::behaviour::{self, Product};
-use crate::simulate::cluster_api::propagation::simulate::{Missing, Settings, simulate};
-use crate::simulate::cluster_api::references::{Scope, scopes};
+use crate::simulate::cluster_api::propagation::simulate::{Missing, PropagationSettings, simulate};
+use crate::simulate::cluster_api::references::{TargetScope, scopes};
 
 output::formats!(Text = "text": "for people", Json = "json": "for programs: stable, with a schema");
 
@@ -104,11 +104,11 @@ fn answer(snapshot: &Snapshot, clusters: &[ClusterMetadata], not_checked: &NotCh
 }
 
 /// Whether `--cluster` asks for a scope.
-pub(crate) fn wanted(common: &Common, scope: &Scope<'_>) -> bool {
+pub(crate) fn wanted(common: &Common, scope: &TargetScope<'_>) -> bool {
     common.wants(scope.cluster.and_then(|cluster| cluster.name.as_deref()))
 }
 
-fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {
+fn settings(scope: &TargetScope<'_>, config: &Config) -> Result<PropagationSettings, Failure> {
     let name = scope.cluster.and_then(|cluster| cluster.name.as_deref());
     let target = config.target_of(name);
     let compile = |list: &[crate::config::Written<String>]| -> Result<Vec<GoRegexp>, Failure> {
@@ -122,7 +122,7 @@ fn settings(scope: &Scope<'_>, config: &Config) -> Result<Settings, Failure> {
     let read = scope.cluster.map(|cluster| &cluster.settings);
     let taints = read.and_then(|s| s.feature(Feature::MachineTaintPropagation).value);
     let version = read.and_then(|s| s.cluster_api.value);
-    Ok(Settings {
+    Ok(PropagationSettings {
         additional_labels: compile(&target.additional_sync_machine_labels)?,
         additional_annotations: compile(&target.additional_sync_machine_annotations)?,
         annotations: behaviour::NODE_ANNOTATIONS.at(version) != Known::Value(false),

@@ -2,7 +2,7 @@
 
 use super::common::Common;
 use super::rewriting::{RewritingFlags, Task, subjects, told};
-use super::selector::{Selector, joined};
+use super::selector::{ObjectSelector, joined};
 use super::session::Session;
 use super::{Answer, Failure, Status};
 use crate::config::Feature;
@@ -271,8 +271,8 @@ fn named<'w>(
     world: &'w World,
     objects: &[String],
 ) -> Result<Vec<Subject<'w>>, Failure> {
-    let selectors: Vec<Selector> =
-        joined(objects).iter().map(|text| Selector::of(common, text)).collect::<Result<_, _>>()?;
+    let selectors: Vec<ObjectSelector> =
+        joined(objects).iter().map(|text| ObjectSelector::of(common, text)).collect::<Result<_, _>>()?;
     let matches = |id: &ObjectId| selectors.iter().any(|selector| selector.matches(id));
     let found = subjects(common, flags.all_clusters, session, world, |object| {
         is_suspendable(&object.id) && matches(&object.id)
@@ -286,7 +286,7 @@ fn named<'w>(
 }
 
 /// Why a selector names nothing that can be suspended here.
-fn nothing_named(world: &World, selector: &Selector) -> Failure {
+fn nothing_named(world: &World, selector: &ObjectSelector) -> Failure {
     let usage = |id: &ObjectId, why: &str| {
         Failure::Usage(format!("{}: {why}; nothing was written", clean(&id.to_string())))
     };

@@ -4,7 +4,7 @@ use super::common::Common;
 use super::locate::{given, nearest, pointer_of};
 use super::output;
 use super::places::Places;
-use super::selector::{Selector, selector_of};
+use super::selector::{ObjectSelector, selector_of};
 use super::session::{LocatedObject, Session, found_by, one_object};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
@@ -45,7 +45,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let all = match stated_in(common, &session, &world, words)? {
         Some(all) => all,
         None => {
-            let selector = Selector::of_words(common, words)?;
+            let selector = ObjectSelector::of_words(common, words)?;
             vec![one_object(common, &world, &selector)?]
         }
     };

@@ -13,7 +13,7 @@ pub(crate) use pattern::{Pattern, Patterns};
 pub(crate) use read::Mistake;
 pub use read::read;
 
-use crate::files::{Allowed, ChartStore, ChartStores, Place, StoreLayout, place};
+use crate::files::{Allowed, ChartStore, ChartStores, PathTarget, StoreLayout, place};
 use crate::lang::yaml::Location;
 use crate::model::Version;
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ pub struct Written<T> {
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Versions and features of the controllers; clusters may have their own.
-    pub target: Target,
+    pub target: TargetConfig,
     /// Entry points; when empty, they are found in the repository.
     pub clusters: Vec<ClusterConfig>,
     /// Where the trees of Flux sources lie.
@@ -158,7 +158,7 @@ impl Config {
     }
 
     /// The target of a cluster: its own settings over the global ones.
-    pub fn target_of(&self, cluster: Option<&str>) -> Target {
+    pub fn target_of(&self, cluster: Option<&str>) -> TargetConfig {
         let own = self.clusters.iter().find(|entry| cluster == Some(entry.name.as_str()));
         match own.and_then(|entry| entry.target.as_ref()) {
             Some(own) => own.over(&self.target),
@@ -193,7 +193,7 @@ pub struct Override {
 /// Versions and features of the controllers. `None` and absence mean `auto`:
 /// read from the repository, else unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetConfig {
     /// The Flux distribution's version.
     pub flux: Option<Written<Version>>,
     /// The version of Cluster API's core.
@@ -211,20 +211,20 @@ pub struct Target {
     pub extensions: Vec<Extension>,
 }
 
-impl Target {
+impl TargetConfig {
     /// Whether a feature is said to be enabled; `None` for auto.
     pub fn feature(&self, feature: Feature) -> Option<&Written<bool>> {
         self.features.iter().find(|(name, _)| *name == feature).map(|(_, value)| value)
     }
 
     /// These settings, and the `rest`'s where there are none.
-    fn over(&self, rest: &Target) -> Target {
+    fn over(&self, rest: &TargetConfig) -> TargetConfig {
         let either = |own: &Vec<Written<String>>, rest: &Vec<Written<String>>| {
             if own.is_empty() { rest.clone() } else { own.clone() }
         };
         let mut features = self.features.clone();
         features.extend(rest.features.iter().filter(|(name, _)| self.feature(*name).is_none()).cloned());
-        Target {
+        TargetConfig {
             flux: self.flux.clone().or_else(|| rest.flux.clone()),
             cluster_api: self.cluster_api.clone().or_else(|| rest.cluster_api.clone()),
             kubernetes: self.kubernetes.clone().or_else(|| rest.kubernetes.clone()),
@@ -333,7 +333,7 @@ pub struct ClusterConfig {
     /// only `kubeConfig` says what it holds.
     pub path: Option<Written<String>>,
     /// Settings of its own.
-    pub target: Option<Target>,
+    pub target: Option<TargetConfig>,
     /// The Secret or ConfigMap by which a hub reaches it: the objects that
     /// Kustomizations of the hub send through it live here.
     pub kube_config: Option<KubeConfig>,
@@ -432,13 +432,13 @@ pub(crate) fn load(root: &Path, file: Option<&Path>) -> Result<Config, Error> {
         Err(error) => return Err(Error::Unreadable { name, error }),
     };
     let mut config = read(&name, &text).map_err(|mistakes| Error::Mistakes { text, mistakes })?;
-    config.allowed.all = place(root, &path) == Place::Outside;
+    config.allowed.all = place(root, &path) == PathTarget::Outside;
     Ok(config)
 }
 
 fn name_within(root: &Path, file: &Path) -> String {
     match place(root, file) {
-        Place::Inside(_, rest) => rest.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
-        Place::Outside => file.to_string_lossy().into_owned(),
+        PathTarget::Inside(_, rest) => rest.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/"),
+        PathTarget::Outside => file.to_string_lossy().into_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     ClusterConfig, Config, Extension, Feature, FluxSource, Handler, Injected, KubeConfig, Level, Override,
-    Pattern, RuleLevel, SourceTree, Target, Written,
+    Pattern, RuleLevel, SourceTree, TargetConfig, Written,
 };
 use crate::files::join;
 use crate::lang::text::suggest;
@@ -26,7 +26,7 @@ pub struct Mistake {
 /// # Errors
 /// All mistakes, in order of their places.
 pub fn read(name: &str, text: &str) -> Result<Config, Vec<Mistake>> {
-    let mut reader = Reader::default();
+    let mut reader = ConfigReader::default();
     let at = |start: u32| Location { file: FilePath::in_root(name), start, end: start, via: Vec::new() };
     for error in Stream::parse(text).errors {
         reader.mistake(at(error.offset), format!("not valid YAML: {}", error.message), "");
@@ -53,7 +53,7 @@ pub fn read(name: &str, text: &str) -> Result<Config, Vec<Mistake>> {
 const LOOSE_LIMIT: usize = 256;
 
 #[derive(Default)]
-struct Reader {
+struct ConfigReader {
     mistakes: Vec<Mistake>,
     /// Globs that begin with a wildcard.
     loose: usize,
@@ -115,7 +115,7 @@ const HOOKS: [&str; 16] = [
     "ValidateTopology",
 ];
 
-impl Reader {
+impl ConfigReader {
     fn mistake(&mut self, location: Location, message: impl Into<String>, help: impl Into<String>) {
         self.mistakes.push(Mistake { message: message.into(), help: help.into(), location });
     }
@@ -136,15 +136,16 @@ impl Reader {
         if let Some(target) = fields.get("target") {
             config.target = self.target(target);
         }
-        config.clusters = self.list(fields.get("clusters"), "clusters", Reader::cluster);
+        config.clusters = self.list(fields.get("clusters"), "clusters", ConfigReader::cluster);
         self.refuse_repeated_clusters(&config.clusters);
-        config.sources = self.list(fields.get("sources"), "sources", Reader::source);
-        config.exclude = self.list(fields.get("exclude"), "exclude", Reader::pattern).into_iter().collect();
-        config.schemas = self.list(fields.get("schemas"), "schemas", Reader::written);
-        config.charts = self.list(fields.get("charts"), "charts", Reader::written);
+        config.sources = self.list(fields.get("sources"), "sources", ConfigReader::source);
+        config.exclude =
+            self.list(fields.get("exclude"), "exclude", ConfigReader::pattern).into_iter().collect();
+        config.schemas = self.list(fields.get("schemas"), "schemas", ConfigReader::written);
+        config.charts = self.list(fields.get("charts"), "charts", ConfigReader::written);
         config.baseline = fields.get("baseline").and_then(|node| self.written(node));
         config.rules = self.rules(fields.get("rules"));
-        config.overrides = self.list(fields.get("overrides"), "overrides", Reader::r#override);
+        config.overrides = self.list(fields.get("overrides"), "overrides", ConfigReader::r#override);
         config.injected_variables = fields.get("injectedVariables").and_then(|node| self.injected(node));
         config.require_reason = fields.get("requireReason").and_then(|node| {
             let value = self.boolean(node)?;
@@ -159,7 +160,7 @@ impl Reader {
 
     fn injected(&mut self, node: NodeRef<'_>) -> Option<Written<Injected>> {
         let value = if node.is_seq() {
-            let names = self.list(Some(node), "injectedVariables", Reader::written);
+            let names = self.list(Some(node), "injectedVariables", ConfigReader::written);
             Injected::Names(names.into_iter().map(|name| name.value).collect())
         } else if self.boolean(node)? {
             Injected::Any
@@ -169,16 +170,16 @@ impl Reader {
         Some(Written { value, location: place(node) })
     }
 
-    fn target(&mut self, node: NodeRef<'_>) -> Target {
+    fn target(&mut self, node: NodeRef<'_>) -> TargetConfig {
         let fields = self.fields(node, "target", &TARGET);
         let mut version = |key: &str, range: Option<&(u32, RangeInclusive<u32>)>| {
             fields.get(key).and_then(|node| self.version(node, range))
         };
-        let mut target = Target {
+        let mut target = TargetConfig {
             flux: version("flux", Some(&FLUX)),
             cluster_api: version("clusterApi", Some(&CLUSTER_API)),
             kubernetes: version("kubernetes", None),
-            ..Target::default()
+            ..TargetConfig::default()
         };
         if let Some(features) = fields.get("features") {
             target.features = self.features(features);
@@ -186,14 +187,14 @@ impl Reader {
         target.additional_sync_machine_labels = self.list(
             fields.get("additionalSyncMachineLabels"),
             "additionalSyncMachineLabels",
-            Reader::written,
+            ConfigReader::written,
         );
         target.additional_sync_machine_annotations = self.list(
             fields.get("additionalSyncMachineAnnotations"),
             "additionalSyncMachineAnnotations",
-            Reader::written,
+            ConfigReader::written,
         );
-        target.extensions = self.list(fields.get("extensions"), "extensions", Reader::extension);
+        target.extensions = self.list(fields.get("extensions"), "extensions", ConfigReader::extension);
         target
     }
 
@@ -246,7 +247,7 @@ impl Reader {
     fn extension(&mut self, node: NodeRef<'_>) -> Option<Extension> {
         let fields = self.fields(node, "an extension", &["name", "handlers"]);
         let name = self.required(node, &fields, "name")?;
-        let handlers = self.list(fields.get("handlers"), "handlers", Reader::handler);
+        let handlers = self.list(fields.get("handlers"), "handlers", ConfigReader::handler);
         Some(Extension { name, handlers })
     }
 
@@ -352,7 +353,7 @@ impl Reader {
 
     fn r#override(&mut self, node: NodeRef<'_>) -> Option<Override> {
         let fields = self.fields(node, "an override", &["paths", "rules"]);
-        let paths = self.list(fields.get("paths"), "paths", Reader::pattern);
+        let paths = self.list(fields.get("paths"), "paths", ConfigReader::pattern);
         for key in ["paths", "rules"] {
             if fields.get(key).is_none() {
                 self.wrong(node, format!("an override without {key}"), format!("add `{key}`"));
@@ -461,7 +462,7 @@ impl Reader {
         &mut self,
         node: Option<NodeRef<'_>>,
         what: &str,
-        item: impl Fn(&mut Reader, NodeRef<'_>) -> Option<T>,
+        item: impl Fn(&mut ConfigReader, NodeRef<'_>) -> Option<T>,
     ) -> Vec<T> {
         let Some(node) = node else { return Vec::new() };
         if !node.is_seq() {

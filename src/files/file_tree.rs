@@ -1,7 +1,7 @@
 //! A file tree: what a Flux source resolves to. `spec.path` and everything that
 //! a kustomization names is resolved inside it; origins stay at the real files.
 
-use super::forest::{Named, Outside};
+use super::forest::{NamedDirectory, Outside};
 use super::open::Allowed;
 use super::snapshot::{File, Snapshot};
 use super::source_ignore::SourceIgnore;
@@ -70,8 +70,8 @@ impl FileTree {
         allowed: &Allowed,
     ) -> Result<FileTree, String> {
         Ok(match snapshot.named(written, allowed)? {
-            Named::OfRoot(directory) => FileTree::directory(snapshot.clone(), &directory),
-            Named::Outside(outside) => {
+            NamedDirectory::OfRoot(directory) => FileTree::directory(snapshot.clone(), &directory),
+            NamedDirectory::Outside(outside) => {
                 FileTree { snapshot: snapshot.clone(), layout: Layout::Outside(outside), ignore: None }
             }
         })

@@ -58,7 +58,7 @@ pub(super) struct Outside<F> {
 
 /// What a directory that the configuration names is.
 #[derive(Debug)]
-pub(super) enum Named<F> {
+pub(super) enum NamedDirectory<F> {
     /// A directory of the root's tree; empty for the root.
     OfRoot(String),
     /// Another tree.
@@ -66,7 +66,7 @@ pub(super) enum Named<F> {
 }
 
 /// What is read of a directory beside the root's tree.
-pub(super) struct Wanted<'w> {
+pub(super) struct WantedFiles<'w> {
     /// The real path.
     pub(super) path: &'w Path,
     /// What its paths begin with, as seen from the root.
@@ -94,8 +94,8 @@ impl<F, T: 'static> Forest<F, T> {
         written: &str,
         allowed: &Allowed,
         is_of_root: impl Fn(&str) -> bool,
-        read: impl Fn(Wanted<'_>) -> io::Result<F>,
-    ) -> Result<Named<F>, String> {
+        read: impl Fn(WantedFiles<'_>) -> io::Result<F>,
+    ) -> Result<NamedDirectory<F>, String> {
         let told = |error: io::Error| format!("{written}: {error}");
         let real = allowed.directory(base, written).map_err(told)?;
         let root = base.canonicalize().map_err(told)?;
@@ -103,18 +103,18 @@ impl<F, T: 'static> Forest<F, T> {
             let inner = shown(inner);
             // What git doesn't list of the work tree is no part of the root's tree.
             if inner.is_empty() || is_of_root(&inner) {
-                return Ok(Named::OfRoot(inner));
+                return Ok(NamedDirectory::OfRoot(inner));
             }
         }
         let outcome = self.open(&root, real, read).map_err(|error| format!("{written}: {error}"))?;
-        Ok(Named::Outside(outcome))
+        Ok(NamedDirectory::Outside(outcome))
     }
 
     fn open(
         &self,
         root: &Path,
         real: PathBuf,
-        read: impl Fn(Wanted<'_>) -> io::Result<F>,
+        read: impl Fn(WantedFiles<'_>) -> io::Result<F>,
     ) -> Result<Arc<Outside<F>>, String> {
         let open = || outside(root, &real, &read).map(Arc::new);
         let mut link = &self.first;
@@ -133,7 +133,7 @@ impl<F, T: 'static> Forest<F, T> {
     pub(super) fn is_as_read(
         &self,
         base: &Path,
-        read: impl Fn(Wanted<'_>) -> io::Result<F>,
+        read: impl Fn(WantedFiles<'_>) -> io::Result<F>,
         is_same: impl Fn(&F, &F) -> bool,
     ) -> bool {
         let Ok(root) = base.canonicalize() else { return false };
@@ -189,11 +189,11 @@ impl<F, T: 'static> Forest<F, T> {
 fn outside<F>(
     root: &Path,
     real: &Path,
-    read: impl Fn(Wanted<'_>) -> io::Result<F>,
+    read: impl Fn(WantedFiles<'_>) -> io::Result<F>,
 ) -> Result<Outside<F>, String> {
     let directory = from_root(root, real);
     let root_below = root.strip_prefix(real).ok().map(shown);
-    let wanted = Wanted { path: real, lead: &directory, without: root_below.as_deref() };
+    let wanted = WantedFiles { path: real, lead: &directory, without: root_below.as_deref() };
     let files = read(wanted).map_err(|error| error.to_string())?;
     Ok(Outside { files, directory: directory.into(), root_below: root_below.map(Arc::from) })
 }

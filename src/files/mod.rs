@@ -23,7 +23,7 @@ pub(crate) use chart_store::read_index;
 pub(crate) use chart_store::{ChartContent, ChartStore, ChartStores, Recorded, StoreLayout, StoredChart};
 pub use file_tree::FileTree;
 pub(crate) use file_tree::PathKind;
-pub(crate) use open::{Allowed, Place, place, read_bytes, read_named};
+pub(crate) use open::{Allowed, PathTarget, place, read_bytes, read_named};
 pub(crate) use render_cache::RenderCache;
 pub(crate) use snapshot::Unreadable;
 pub use snapshot::{File, Snapshot};

@@ -108,7 +108,7 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// Where a path leads, seen from a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PathTarget {
     /// Below the root: the root as the path names it, and the rest of the path.
     Inside(PathBuf, PathBuf),
     /// Elsewhere.
@@ -118,9 +118,9 @@ pub(crate) enum Place {
 /// Whether a path lies below a root *as it is written*: a link in the tree that
 /// leads out of it is still inside, because the tree made it, and a link of the
 /// user's own that leads to the root is none of the tree's.
-pub(crate) fn place(root: &Path, path: &Path) -> Place {
+pub(crate) fn place(root: &Path, path: &Path) -> PathTarget {
     let (Ok(root), Ok(absolute)) = (root.canonicalize(), std::path::absolute(path)) else {
-        return Place::Outside;
+        return PathTarget::Outside;
     };
     let clean = without_parents(&absolute);
     let mut above: Vec<&Path> = clean.ancestors().collect();
@@ -128,10 +128,10 @@ pub(crate) fn place(root: &Path, path: &Path) -> Place {
     for ancestor in above {
         if ancestor.canonicalize().is_ok_and(|real| real == root) {
             let rest = clean.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return Place::Inside(root, rest.to_owned());
+            return PathTarget::Inside(root, rest.to_owned());
         }
     }
-    Place::Outside
+    PathTarget::Outside
 }
 
 /// `a/../b` as `b`: what the user means by it, whatever `a` is.
@@ -178,7 +178,7 @@ impl Allowed {
             self.directories.iter().filter_map(|one| one.canonicalize().ok()).collect();
         // Before anything of it is looked at.
         let clean = without_parents(&path);
-        let named = |above: &PathBuf| clean.starts_with(above) || place(above, &clean) != Place::Outside;
+        let named = |above: &PathBuf| clean.starts_with(above) || place(above, &clean) != PathTarget::Outside;
         if !self.all && !clean.starts_with(&root) && !allowed.iter().any(named) {
             return Err(refused());
         }
@@ -203,7 +203,7 @@ impl Allowed {
 /// than [`SIZE_LIMIT`] bytes, anything but UTF-8.
 pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
     let bytes = match place(root, path) {
-        Place::Inside(root, rest) => {
+        PathTarget::Inside(root, rest) => {
             let real = root.join(rest).canonicalize()?;
             let inner = real
                 .strip_prefix(&root)
@@ -217,7 +217,7 @@ pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
                 false => return Err(not_regular()),
             }
         }
-        Place::Outside => read_bytes(path)?,
+        PathTarget::Outside => read_bytes(path)?,
     };
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
 }
@@ -340,12 +340,12 @@ mod tests {
     fn paths_are_placed_as_they_are_written() {
         let scratch = tempfile::tempdir().expect("a directory");
         let root = scratch.path().canonicalize().expect("it exists");
-        let inside = |rest: &str| Place::Inside(root.clone(), rest.into());
+        let inside = |rest: &str| PathTarget::Inside(root.clone(), rest.into());
         for (path, expected) in [
             (root.join("a/b"), inside("a/b")),
             (root.join("a/../c"), inside("c")),
             (root.clone(), inside("")),
-            (root.join("../elsewhere"), Place::Outside),
+            (root.join("../elsewhere"), PathTarget::Outside),
         ] {
             assert_eq!(place(&root, &path), expected, "{}", path.display());
         }

@@ -32,7 +32,7 @@ pub(super) fn is_gator_suite(text: &str) -> bool {
 
 /// What the files of one directory say together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Names {
+struct SuiteFiles {
     step: bool,
     assertion: bool,
     go_test: bool,
@@ -42,7 +42,7 @@ struct Names {
 /// steps beside what is asserted after them, as kuttl has them, and the `testdata` of
 /// Go tests.
 pub(super) fn by_names<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<String> {
-    let mut directories: BTreeMap<&str, Names> = BTreeMap::new();
+    let mut directories: BTreeMap<&str, SuiteFiles> = BTreeMap::new();
     let mut data: Vec<&str> = Vec::new();
     for path in paths {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));

@@ -2,7 +2,7 @@
 //! count, in a file that merges well.
 
 use super::Finding;
-use super::engine::{Outcome, Suppressed};
+use super::engine::{LintOutcome, Suppressed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl Baseline {
 
     /// Move the findings that it accepts to the suppressed ones. Of several
     /// equal ones, as many as it counts.
-    pub(crate) fn apply(&self, outcome: &mut Outcome) {
+    pub(crate) fn apply(&self, outcome: &mut LintOutcome) {
         let mut left = self.entries.clone();
         for finding in std::mem::take(&mut outcome.findings) {
             match left.get_mut(&(finding.rule.id.to_owned(), finding.fingerprint.clone())) {

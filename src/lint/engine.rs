@@ -2,15 +2,15 @@
 
 pub use super::not_checked::NotChecked;
 pub(crate) use super::not_checked::not_built;
-pub use super::scope::Options;
+pub use super::scope::LintOptions;
 pub(crate) use super::scope::{UnknownRule, unknown_rules};
 
 use super::checks::check;
-use super::memo::{Checked, Memo};
+use super::memo::{Checked, LintMemo};
 use super::not_checked::not_built_in;
 use super::rules::RULES;
 use super::rules::cluster_api::malformed_template_expression::RULE as TEMPLATES;
-use super::scope::Scope;
+use super::scope::LintScope;
 use super::{
     ChangeView, Check, Context, Finding, Level, Rule, RunView, Skipped, Suppressions, fingerprint, rendered,
     shared,
@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// What a run found.
 #[derive(Default)]
-pub struct Outcome {
+pub struct LintOutcome {
     /// Findings of every level but off, in order of path, position and rule.
     pub findings: Vec<Finding>,
     /// What suppressions silenced, in the same order.
@@ -57,19 +57,24 @@ pub struct Suppressed {
 }
 
 /// Run the selected rules over a repository.
-pub fn run(world: &World, config: &Config, options: &Options) -> Outcome {
+pub fn run(world: &World, config: &Config, options: &LintOptions) -> LintOutcome {
     run_all(&Context::new(world, config, options.at), None, options, None)
 }
 
 /// Run the selected rules again over a world that is like the one before; the same
 /// rules, by the same configuration.
-pub fn run_again(world: &Arc<World>, config: &Config, options: &Options, memo: &mut Memo) -> Outcome {
+pub fn run_again(
+    world: &Arc<World>,
+    config: &Config,
+    options: &LintOptions,
+    memo: &mut LintMemo,
+) -> LintOutcome {
     run_all(&Context::new(world, config, options.at), None, options, Some((world, memo)))
 }
 
 /// Run the selected rules over a repository, and those about changes over it
 /// and what it was before.
-pub fn run_change(base: &World, head: &World, config: &Config, options: &Options) -> Outcome {
+pub fn run_change(base: &World, head: &World, config: &Config, options: &LintOptions) -> LintOutcome {
     let [base, head] = [base, head].map(|world| Context::new(world, config, options.at));
     run_all(&head, Some(&base), options, None)
 }
@@ -80,9 +85,9 @@ pub fn run_both(
     base: &Arc<World>,
     head: &Arc<World>,
     config: &Config,
-    options: &Options,
-) -> (Outcome, Outcome) {
-    let mut memo = Memo::default();
+    options: &LintOptions,
+) -> (LintOutcome, LintOutcome) {
+    let mut memo = LintMemo::default();
     let [before, after] = [base, head].map(|world| Context::new(world, config, options.at));
     (
         run_all(&before, None, options, Some((base, &mut memo))),
@@ -93,12 +98,12 @@ pub fn run_both(
 fn run_all(
     context: &Context<'_>,
     base: Option<&Context<'_>>,
-    options: &Options,
-    memo: Option<(&Arc<World>, &mut Memo)>,
-) -> Outcome {
+    options: &LintOptions,
+    memo: Option<(&Arc<World>, &mut LintMemo)>,
+) -> LintOutcome {
     let Context { snapshot, world, config, .. } = *context;
-    let scope = Scope { config, options };
-    let mut outcome = Outcome::default();
+    let scope = LintScope { config, options };
+    let mut outcome = LintOutcome::default();
     for path in &snapshot.unnamed {
         outcome.not_checked.add(Unchecked::PathNotUtf8, path.clone());
     }
@@ -144,7 +149,7 @@ fn run_all(
 }
 
 /// What was looked at, in numbers and names.
-fn count(world: &World, files: &[&Arc<File>], read: &FxHashSet<FilePath>, outcome: &mut Outcome) {
+fn count(world: &World, files: &[&Arc<File>], read: &FxHashSet<FilePath>, outcome: &mut LintOutcome) {
     let snapshot = &*world.snapshot;
     let documents = |file: &&Arc<File>| {
         snapshot.sources(file).iter().filter(|source| !source.document().tokens.is_empty()).count()
@@ -169,7 +174,7 @@ fn run_rules(
     base: Option<&Context<'_>>,
     rules: &[&'static Rule],
     files: &[&Arc<File>],
-    memo: Option<(&Arc<World>, &mut Memo)>,
+    memo: Option<(&Arc<World>, &mut LintMemo)>,
 ) -> Checked {
     let manifests = manifests(context.world, files);
     let mut checked = match memo {
@@ -220,7 +225,7 @@ fn lower_what_nobody_applies(world: &World, findings: &mut [Finding]) {
 
 /// What rules left out, of the files that are asked about. Kinds are counted, not their
 /// objects.
-fn add_skipped(skipped: Vec<Skipped>, scope: &Scope<'_>, not_checked: &mut NotChecked) {
+fn add_skipped(skipped: Vec<Skipped>, scope: &LintScope<'_>, not_checked: &mut NotChecked) {
     let mut kinds = FxHashSet::default();
     for Skipped { reason, file, what } in skipped {
         if !scope.asks_about(file.as_ref()) {
@@ -236,7 +241,7 @@ fn add_skipped(skipped: Vec<Skipped>, scope: &Scope<'_>, not_checked: &mut NotCh
 /// Which findings are reported, and which are not, and why.
 struct Sieve<'r> {
     snapshot: &'r Snapshot,
-    scope: &'r Scope<'r>,
+    scope: &'r LintScope<'r>,
     /// The files that were looked at.
     read: &'r FxHashSet<FilePath>,
     /// Those of them that somebody wrote.
@@ -245,7 +250,7 @@ struct Sieve<'r> {
 }
 
 impl Sieve<'_> {
-    fn pass(&self, finding: Finding, outcome: &mut Outcome) {
+    fn pass(&self, finding: Finding, outcome: &mut LintOutcome) {
         let Some(finding) = at_shown_text(finding, self.snapshot, self.scope) else { return };
         let file = &finding.location.file;
         // A rule about templates reads those that are no YAML yet.
@@ -273,7 +278,7 @@ impl Sieve<'_> {
 }
 
 /// Order, fingerprints and masks.
-fn finish(world: &World, outcome: &mut Outcome) {
+fn finish(world: &World, outcome: &mut LintOutcome) {
     sort(&mut outcome.findings);
     shared::cap(&mut outcome.findings);
     shared::withhold_fixes(world, &mut outcome.findings);
@@ -291,7 +296,7 @@ fn is_generators(file: &FilePath, snapshot: &Snapshot) -> bool {
 
 /// A finding where it may be shown: in what a generator makes a Secret of, nothing is, so
 /// it stands at the generator; `None` in what isn't to be reported on.
-fn at_shown_text(mut finding: Finding, snapshot: &Snapshot, scope: &Scope<'_>) -> Option<Finding> {
+fn at_shown_text(mut finding: Finding, snapshot: &Snapshot, scope: &LintScope<'_>) -> Option<Finding> {
     if !is_generators(&finding.location.file, snapshot) {
         return Some(finding);
     }
@@ -329,7 +334,11 @@ fn conceal_texts(snapshot: &Snapshot, finding: &mut Finding) {
 }
 
 /// The manifest files that are looked at; why others are not.
-fn looked_at<'w>(world: &'w World, scope: &Scope<'_>, not_checked: &mut NotChecked) -> Vec<&'w Arc<File>> {
+fn looked_at<'w>(
+    world: &'w World,
+    scope: &LintScope<'_>,
+    not_checked: &mut NotChecked,
+) -> Vec<&'w Arc<File>> {
     let (snapshot, config) = (&*world.snapshot, scope.config);
     let mut files = Vec::new();
     let broken = world.broken_files();

@@ -131,7 +131,7 @@ pub(super) struct AllNoted {
 /// What runs over worlds that follow one another keep; of one configuration and one
 /// choice of rules.
 #[derive(Default)]
-pub struct Memo {
+pub struct LintMemo {
     last: Option<Last>,
 }
 
@@ -164,7 +164,7 @@ fn is_definition(id: &ObjectId) -> bool {
     id.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
-impl Memo {
+impl LintMemo {
     /// Keeps what came of a run; `files` are those that rules about files were shown.
     pub(super) fn keep(
         &mut self,

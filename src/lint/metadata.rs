@@ -1,11 +1,11 @@
 //! The label and annotation maps of an object, its own and those that it hands
 //! down to others, for rules about keys and values.
 
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune};
 use crate::lang::yaml::{EntryRef, NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
-use crate::model::keys::{FLUX, Kinds, Standing};
+use crate::model::keys::{FLUX, KeyStanding, Kinds};
 use std::borrow::Cow;
 
 /// A label or annotation map.
@@ -26,7 +26,7 @@ pub struct MetadataMap<'a> {
 pub struct MetadataEntry<'a> {
     pub entry: EntryRef<'a>,
     /// What the registries know of its key.
-    pub standing: Standing,
+    pub standing: KeyStanding,
 }
 
 impl<'a> MetadataMap<'a> {
@@ -48,9 +48,9 @@ impl<'a> MetadataMap<'a> {
 }
 
 /// What the registries together say about a key.
-fn standing(key: &str) -> Standing {
+fn standing(key: &str) -> KeyStanding {
     match FLUX.standing(key) {
-        Standing::Foreign => CLUSTER_API.standing(key),
+        KeyStanding::Foreign => CLUSTER_API.standing(key),
         known => known,
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn move_into(pointer: &str, map: String, key: &str, value: Content) -
     let shared = shared.map(|(segment, _)| segment).collect::<Vec<_>>().join("/");
     vec![
         Operation::RemoveKey { pointer: pointer.to_owned(), prune: Prune::EmptyBelow(shared) },
-        Operation::InsertKey { map, key: key.to_owned(), value, place: Place::End, comment: None },
+        Operation::InsertKey { map, key: key.to_owned(), value, place: KeyPlace::End, comment: None },
     ]
 }
 

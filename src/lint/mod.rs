@@ -29,7 +29,7 @@ pub(crate) mod workloads;
 
 pub use finding::{Applicability, Finding};
 pub(crate) use finding::{Edit, Fix, Related};
-pub use memo::Memo;
+pub use memo::LintMemo;
 pub(crate) use suppression::Suppressions;
 pub(crate) use view::{ChangeView, ClusterView, Context, DocumentView, ObjectView, RunView};
 

@@ -8,21 +8,21 @@ use rustc_hash::FxHashMap;
 
 /// An object of a cluster, by its name.
 #[derive(Clone, Copy)]
-pub(in crate::lint) struct Named<'a>(&'a Member, &'a Effective);
+pub(in crate::lint) struct NearObject<'a>(&'a Member, &'a Effective);
 
-impl AsRef<str> for Named<'_> {
+impl AsRef<str> for NearObject<'_> {
     fn as_ref(&self) -> &str {
         &self.1.id.name
     }
 }
 
 /// What a cluster has, by group and kind.
-pub(in crate::lint) type Names<'a> = FxHashMap<(&'a str, &'a str), Words<Named<'a>>>;
+pub(in crate::lint) type NamesByKind<'a> = FxHashMap<(&'a str, &'a str), Words<NearObject<'a>>>;
 
-pub(in crate::lint) fn names<'a>(view: &ClusterView<'a>) -> Names<'a> {
+pub(in crate::lint) fn names<'a>(view: &ClusterView<'a>) -> NamesByKind<'a> {
     let mut kinds: FxHashMap<_, Vec<_>> = FxHashMap::default();
     for (member, object) in view.written() {
-        kinds.entry((object.id.group(), &*object.id.kind)).or_default().push(Named(member, object));
+        kinds.entry((object.id.group(), &*object.id.kind)).or_default().push(NearObject(member, object));
     }
     kinds.into_iter().map(|(kind, named)| (kind, named.into_iter().collect())).collect()
 }
@@ -39,7 +39,7 @@ pub(in crate::lint) struct Near<'a> {
 
 impl<'a> Near<'a> {
     pub(in crate::lint) fn of(
-        names: &Names<'a>,
+        names: &NamesByKind<'a>,
         target: &ApplyTarget,
         reference: &Reference<'_>,
         name: &str,
@@ -51,7 +51,7 @@ impl<'a> Near<'a> {
         let before =
             |known: Option<&Effective>, object: &Effective| known.is_some_and(|known| known.id <= object.id);
         let here = |object: &Effective| object.id.namespace.as_deref() == reference.namespace.as_deref();
-        for (distance, &Named(member, object)) in named.near(&Word::like(name)) {
+        for (distance, &NearObject(member, object)) in named.near(&Word::like(name)) {
             if member.target != *target {
                 continue;
             }
@@ -69,12 +69,12 @@ impl<'a> Near<'a> {
         near.close = others
             .iter()
             .find_map(|other| {
-                let is_it = |named: &Named<'a>| named.0.target == *target && here(named.1);
+                let is_it = |named: &NearObject<'a>| named.0.target == *target && here(named.1);
                 let (_, named) = named.near(&Word::new(other, 0)).find(|(_, named)| is_it(named))?;
                 Some((other.len().abs_diff(name.len()), named.1))
             })
             .or(near.close);
-        for &Named(member, object) in named.of_length(name.len() + 1 + HASH_LENGTH) {
+        for &NearObject(member, object) in named.of_length(name.len() + 1 + HASH_LENGTH) {
             let is_meant = member.target == *target && here(object) && is_hashed(&object.id.name, name);
             if is_meant && !before(near.hashed, object) {
                 near.hashed = Some(object);

@@ -52,17 +52,17 @@ pub(super) struct Loose {
     /// Who applies what it changes.
     pub applier: Applier,
     /// The operation of a JSON patch that it is from.
-    pub operation: Option<Operation>,
+    pub operation: Option<PatchOperation>,
 }
 
 /// An operation of a JSON patch.
 #[derive(Clone, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct PatchOperation {
     path: String,
     is_replace: bool,
 }
 
-impl Operation {
+impl PatchOperation {
     /// Whether it can't be done to an object that has no field at `pointer`: what lies
     /// above the place has to be there, and what is replaced too.
     /// Source: evanphx/json-patch v4 `patch.go` (`add`, `replace`), which kustomize calls.
@@ -235,7 +235,7 @@ impl Collected<'_> {
             let node = judge.schemas.first().and_then(|schema| written(schema, &path, place, value));
             if let Some(node) = node {
                 let is_replace = operation.str_at("/op").as_deref() == Some("replace");
-                let operation = Some(Operation { path: path.to_string(), is_replace });
+                let operation = Some(PatchOperation { path: path.to_string(), is_replace });
                 self.found.push(Loose { id, node, applier, operation });
             }
         }

@@ -4,7 +4,7 @@
 use crate::lang::yaml::{EntryRef, Known, NodeRef};
 use crate::model::text::Text;
 use crate::simulate::notify::EVENT_PREFIX;
-use crate::simulate::notify::alerts::{Alert, EventSource, Subject, any, source_selects};
+use crate::simulate::notify::alerts::{Alert, EventSource, SourceName, any, source_selects};
 use crate::simulate::notify::controllers::emitter_of;
 use crate::simulate::notify::objects::labels_of;
 use crate::simulate::notify::simulate::{Notifier, SimulatedObject, items};
@@ -116,9 +116,9 @@ impl<'a> Scene<'a> {
 }
 
 /// What names an object in a source.
-pub(super) fn subject_of<'i>(item: &SimulatedObject<'i>) -> Subject<'i> {
+pub(super) fn subject_of<'i>(item: &SimulatedObject<'i>) -> SourceName<'i> {
     let namespace = item.id.namespace.as_deref().unwrap_or_default();
-    Subject { kind: &item.id.kind, namespace, name: &item.id.name }
+    SourceName { kind: &item.id.kind, namespace, name: &item.id.name }
 }
 
 /// Whether events about an object are posted: a HelmRepository of type `oci` is

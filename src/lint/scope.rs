@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct LintOptions {
     /// Rules or groups to run even when off by default or in configuration.
     pub select: Vec<String>,
     /// Rules or groups not to run.
@@ -34,7 +34,7 @@ pub(crate) struct UnknownRule {
 
 /// Rules and groups that flags or the configuration name and that do not
 /// exist, in that order.
-pub(crate) fn unknown_rules(config: &Config, options: &Options) -> Vec<UnknownRule> {
+pub(crate) fn unknown_rules(config: &Config, options: &LintOptions) -> Vec<UnknownRule> {
     let known = || RULES.iter().map(|rule| rule.id).chain(Group::ALL.iter().map(|group| group.name()));
     let flags = options.select.iter().chain(&options.ignore).map(|name| (name, None));
     let overridden = config.overrides.iter().flat_map(|entry| &entry.rules);
@@ -58,12 +58,12 @@ fn is_below(path: &str, wanted: &str) -> bool {
 }
 
 /// What configuration and options say together.
-pub(super) struct Scope<'a> {
+pub(super) struct LintScope<'a> {
     pub(super) config: &'a Config,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a LintOptions,
 }
 
-impl Scope<'_> {
+impl LintScope<'_> {
     /// Whether findings are wanted wherever they are.
     pub(super) fn is_whole(&self) -> bool {
         self.options.focus.iter().all(String::is_empty)

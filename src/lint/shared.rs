@@ -94,11 +94,11 @@ fn place_of(location: Location) -> Place {
 /// that findings are about, of the objects of a file or of all.
 #[derive(Default)]
 struct Fed<'w> {
-    values: FxHashMap<(Option<FilePath>, String), Objects<'w>>,
-    keys: FxHashMap<(Option<FilePath>, String), Objects<'w>>,
+    values: FxHashMap<(Option<FilePath>, String), SharedObjects<'w>>,
+    keys: FxHashMap<(Option<FilePath>, String), SharedObjects<'w>>,
 }
 
-type Objects<'w> = FxHashMap<Place, Vec<&'w ObjectId>>;
+type SharedObjects<'w> = FxHashMap<Place, Vec<&'w ObjectId>>;
 
 impl<'w> Fed<'w> {
     /// Whether the text of a finding feeds the same field of objects beside its own.
@@ -111,7 +111,7 @@ impl<'w> Fed<'w> {
     ) -> bool {
         let place = place_of(finding.location.clone());
         let values = self.values.entry((file.cloned(), finding.path.clone())).or_insert_with(|| {
-            let mut found = Objects::default();
+            let mut found = SharedObjects::default();
             for object in objects {
                 let value = object.node.get_ref().at(&finding.path);
                 if let Some(location) = value.and_then(NodeRef::location) {
@@ -120,7 +120,7 @@ impl<'w> Fed<'w> {
             }
             found
         });
-        let spares = |found: &Objects<'w>| {
+        let spares = |found: &SharedObjects<'w>| {
             found.get(&place).is_some_and(|objects| objects.iter().any(|id| !own.contains(id)))
         };
         if spares(values) {
@@ -128,7 +128,7 @@ impl<'w> Fed<'w> {
         }
         let Some((parent, _)) = finding.path.rsplit_once('/') else { return false };
         let keys = self.keys.entry((file.cloned(), parent.to_owned())).or_insert_with(|| {
-            let mut found = Objects::default();
+            let mut found = SharedObjects::default();
             for object in objects {
                 for entry in object.node.get_ref().entries_at(parent) {
                     if let Some(location) = entry.key_location() {

@@ -15,12 +15,12 @@ const SHORTEST: usize = 4;
 /// How often names are written, by what they name and in which namespace.
 #[derive(Default)]
 pub(crate) struct Usual<'a> {
-    kinds: FxHashMap<Cow<'a, str>, FxHashMap<Cow<'a, str>, Names<'a>>>,
+    kinds: FxHashMap<Cow<'a, str>, FxHashMap<Cow<'a, str>, NamesOfKind<'a>>>,
 }
 
 /// The names of one kind and namespace.
 #[derive(Default)]
-struct Names<'a> {
+struct NamesOfKind<'a> {
     /// How many objects write each, and the number of the last of them.
     written: FxHashMap<Cow<'a, str>, (usize, usize)>,
     /// Those that enough objects write.

@@ -7,7 +7,7 @@
 
 use super::finding::ChartFaults;
 use super::metadata::{MetadataMap, metadata_maps};
-use super::patches::{Applier, Loose, Operation};
+use super::patches::{Applier, Loose, PatchOperation};
 use super::scene::Scene;
 use super::selectors::Selectors;
 use super::workloads::Workloads;
@@ -235,7 +235,7 @@ pub struct ObjectView<'a> {
     /// Who applies it, where that is no Kustomization.
     pub(crate) applier: Applier,
     /// The operation of a JSON patch that states it.
-    pub(crate) operation: Option<&'a Operation>,
+    pub(crate) operation: Option<&'a PatchOperation>,
     metadata: OnceCell<Vec<MetadataMap<'a>>>,
     faults: OnceCell<validity::Verdict<'a>>,
     pub(super) looks: Looks,

@@ -3,7 +3,9 @@
 
 use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
-use crate::model::workloads::{NameForm, Reference, Unseen, derived, is_cluster_scoped, references, unseen};
+use crate::model::workloads::{
+    NameForm, Unseen, WorkloadReference, derived, is_cluster_scoped, references, unseen,
+};
 use crate::model::{Name, ObjectId, kinds};
 use crate::world::releases::Creates;
 use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
@@ -15,9 +17,9 @@ use std::sync::OnceLock;
 pub(crate) struct Workloads<'a> {
     cluster: &'a Cluster,
     world: &'a World,
-    references: Vec<(&'a Effective, Vec<Reference<'a>>)>,
+    references: Vec<(&'a Effective, Vec<WorkloadReference<'a>>)>,
     /// By kind and name.
-    derived: FxHashMap<&'static str, FxHashMap<String, Vec<Made<'a>>>>,
+    derived: FxHashMap<&'static str, FxHashMap<String, Vec<MadeName<'a>>>>,
     /// What may make objects that can't be told, by namespace.
     hidden: FxHashMap<Cow<'a, str>, Vec<Hidden<'a>>>,
     /// What may make objects in a namespace that is not known.
@@ -34,7 +36,7 @@ pub(crate) struct Workloads<'a> {
     /// namespaces that are named like their group.
     operators: Vec<(&'a str, &'a ObjectId)>,
     /// By group and kind.
-    names: FxHashMap<&'a str, FxHashMap<&'a str, Words<Named<'a>>>>,
+    names: FxHashMap<&'a str, FxHashMap<&'a str, Words<NamedObject<'a>>>>,
     /// Objects of kinds without a namespace, by kind and name: a `namespace:` of a
     /// kustomization gives them one that the API server ignores.
     without_namespace: FxHashMap<&'a str, FxHashMap<&'a str, &'a Effective>>,
@@ -51,7 +53,7 @@ pub(crate) struct Workloads<'a> {
 }
 
 /// A name that a controller makes.
-struct Made<'a> {
+struct MadeName<'a> {
     namespace: Option<Cow<'a, str>>,
     form: NameForm,
     of: &'a Effective,
@@ -66,7 +68,7 @@ struct Hidden<'a> {
 
 /// A name that may have been meant.
 #[derive(Clone)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedObject<'a> {
     pub(crate) name: Cow<'a, str>,
     /// Its namespace; `None` for any, or where the kind has none.
     pub(crate) namespace: Option<Cow<'a, str>>,
@@ -76,14 +78,14 @@ pub(crate) struct Named<'a> {
     pub(crate) is_made: bool,
 }
 
-impl AsRef<str> for Named<'_> {
+impl AsRef<str> for NamedObject<'_> {
     fn as_ref(&self) -> &str {
         &self.name
     }
 }
 
 /// What is known of the target of a reference.
-pub(crate) enum Target<'n, 'a> {
+pub(crate) enum TargetState<'n, 'a> {
     /// It is there.
     Here(&'a Effective),
     /// A controller makes it of this object, or this is one of several with its name; the
@@ -131,7 +133,7 @@ impl<'a> Workloads<'a> {
         };
         let known = cluster.releases.iter().filter(|release| release.is_known());
         workloads.known = known.map(|release| (&release.id, release.creates())).collect();
-        let mut named: FxHashMap<(&str, &str), Vec<Named<'_>>> = FxHashMap::default();
+        let mut named: FxHashMap<(&str, &str), Vec<NamedObject<'_>>> = FxHashMap::default();
         let mut seen: FxHashSet<&ObjectId> = FxHashSet::default();
         for (member, object) in world.members(cluster) {
             if member.target == ApplyTarget::Local {
@@ -152,7 +154,11 @@ impl<'a> Workloads<'a> {
         workloads
     }
 
-    fn add(&mut self, object: &'a Effective, named: &mut FxHashMap<(&'a str, &'a str), Vec<Named<'a>>>) {
+    fn add(
+        &mut self,
+        object: &'a Effective,
+        named: &mut FxHashMap<(&'a str, &'a str), Vec<NamedObject<'a>>>,
+    ) {
         let (id, node) = (&object.id, object.node.get_ref());
         let found = references(id, node);
         if !found.is_empty() {
@@ -162,7 +168,7 @@ impl<'a> Workloads<'a> {
         if has_none {
             self.without_namespace.entry(&id.kind).or_default().insert(&id.name, object);
         }
-        named.entry((id.group(), &*id.kind)).or_default().push(Named {
+        named.entry((id.group(), &*id.kind)).or_default().push(NamedObject {
             name: Cow::Borrowed(&*id.name),
             namespace: id.namespace.as_deref().filter(|_| !has_none).map(Cow::Borrowed),
             object,
@@ -170,14 +176,14 @@ impl<'a> Workloads<'a> {
         });
         for one in derived(id, node) {
             if one.form == NameForm::Whole && !one.name.contains(['?', '$', '{']) {
-                named.entry(("", one.kind)).or_default().push(Named {
+                named.entry(("", one.kind)).or_default().push(NamedObject {
                     name: Cow::Owned(one.name.clone()),
                     namespace: one.namespace.clone(),
                     object,
                     is_made: true,
                 });
             }
-            let made = Made { namespace: one.namespace, form: one.form, of: object, keys: one.keys };
+            let made = MadeName { namespace: one.namespace, form: one.form, of: object, keys: one.keys };
             self.derived.entry(one.kind).or_default().entry(one.name).or_default().push(made);
         }
         self.hide(object);
@@ -234,34 +240,36 @@ impl<'a> Workloads<'a> {
     }
 
     /// The objects with references, and these.
-    pub(crate) fn references(&self) -> &[(&'a Effective, Vec<Reference<'a>>)] {
+    pub(crate) fn references(&self) -> &[(&'a Effective, Vec<WorkloadReference<'a>>)] {
         &self.references
     }
 
     /// What is known of an object.
-    pub(crate) fn target(&self, wanted: Name<'_>) -> Target<'_, 'a> {
+    pub(crate) fn target(&self, wanted: Name<'_>) -> TargetState<'_, 'a> {
         let Name { group, kind, namespace, name } = wanted;
         let found = self.without_namespace.get(kind).and_then(|of_kind| of_kind.get(name));
         if let Some(object) = found.filter(|object| object.id.is(group, kind)) {
-            return Target::Here(object);
+            return TargetState::Here(object);
         }
         let openers = match self.cluster.lookup(&ApplyTarget::Local, wanted) {
             Lookup::Found(member) => {
                 let object = self.object(member);
                 return match self.several.contains(&object.id) {
-                    true => Target::Made(object, None),
-                    false => Target::Here(object),
+                    true => TargetState::Made(object, None),
+                    false => TargetState::Here(object),
                 };
             }
-            Lookup::Generated(_) => return Target::Absent(Some(UnseenCause::Opener(OpenerCause::Generator))),
+            Lookup::Generated(_) => {
+                return TargetState::Absent(Some(UnseenCause::Opener(OpenerCause::Generator)));
+            }
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
         if let Some(made) = self.made(wanted) {
-            return Target::Made(made.of, made.keys.as_deref());
+            return TargetState::Made(made.of, made.keys.as_deref());
         }
         if let Some(opener) = openers.iter().find(|opener| opener.cause != OpenerCause::ByHand) {
-            return Target::Absent(Some(UnseenCause::Opener(opener.cause)));
+            return TargetState::Absent(Some(UnseenCause::Opener(opener.cause)));
         }
         let is_unapplied =
             self.unapplied.contains(&(kind, namespace, name)) || self.unapplied.contains(&(kind, None, name));
@@ -271,7 +279,7 @@ impl<'a> Workloads<'a> {
             None if group.is_empty() && matches!(kind, "ConfigMap" | "Secret") => Some(UnseenCause::Anybody),
             None => None,
         };
-        Target::Absent(cause)
+        TargetState::Absent(cause)
     }
 
     fn object(&self, member: &Member) -> &'a Effective {
@@ -279,13 +287,13 @@ impl<'a> Workloads<'a> {
     }
 
     /// What a controller makes under a name.
-    fn made(&self, wanted: Name<'_>) -> Option<&Made<'a>> {
+    fn made(&self, wanted: Name<'_>) -> Option<&MadeName<'a>> {
         let Name { group, kind, namespace, name } = wanted;
         if !group.is_empty() {
             return None;
         }
         let of_kind = self.derived.get(kind)?;
-        let fits = |made: &&Made<'a>, form: NameForm| {
+        let fits = |made: &&MadeName<'a>, form: NameForm| {
             made.form == form && made.namespace.as_deref().is_none_or(|own| namespace == Some(own))
         };
         let whole = of_kind.get(name).and_then(|all| all.iter().find(|made| fits(made, NameForm::Whole)));
@@ -386,16 +394,16 @@ impl<'a> Workloads<'a> {
     /// The name that was probably meant where nothing of the cluster is near: one that
     /// several other objects refer to, else that of a release whose chart is not here, as
     /// charts call their objects so.
-    pub(crate) fn meant(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Meant<'_>> {
+    pub(crate) fn meant(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<MeantName<'_>> {
         if self.is_of_release(namespace, name) {
             return None;
         }
         if let Some((name, count)) = self.usual().meant(kind, namespace.unwrap_or_default(), name) {
-            return Some(Meant::Usual(name, count));
+            return Some(MeantName::Usual(name, count));
         }
         let named_so =
             matches!(kind, "Service" | "Deployment" | "StatefulSet" | "DaemonSet" | "ServiceAccount");
-        self.release_like(namespace.filter(|_| named_so)?, name).map(Meant::Release)
+        self.release_like(namespace.filter(|_| named_so)?, name).map(MeantName::Release)
     }
 
     /// The only release of a namespace whose name is this one but for a letter.
@@ -427,9 +435,10 @@ impl<'a> Workloads<'a> {
             return None;
         }
         let names = self.names.get(group)?.get(kind)?;
-        let mut close: Option<(usize, &Named<'a>)> = None;
-        let mut elsewhere: Option<&Named<'a>> = None;
-        let near: Vec<(usize, &Named<'a>)> = names.near(&Word::like(name)).take(MOST_NEAR + 1).collect();
+        let mut close: Option<(usize, &NamedObject<'a>)> = None;
+        let mut elsewhere: Option<&NamedObject<'a>> = None;
+        let near: Vec<(usize, &NamedObject<'a>)> =
+            names.near(&Word::like(name)).take(MOST_NEAR + 1).collect();
         if near.len() > MOST_NEAR {
             return None;
         }
@@ -461,13 +470,13 @@ const MOST_NEAR: usize = 100;
 /// What may have been meant.
 pub(crate) enum Near<'n, 'a> {
     /// A name like it in the same namespace.
-    Misspelled(&'n Named<'a>),
+    Misspelled(&'n NamedObject<'a>),
     /// The same name in another namespace.
-    Elsewhere(&'n Named<'a>),
+    Elsewhere(&'n NamedObject<'a>),
 }
 
 /// A name that nothing of the cluster has, and that was probably meant.
-pub(crate) enum Meant<'n> {
+pub(crate) enum MeantName<'n> {
     /// So many other objects refer to it.
     Usual(&'n str, usize),
     /// A release is called so.

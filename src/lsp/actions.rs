@@ -5,7 +5,7 @@
 use super::hover;
 use super::place::{Spot, memberships};
 use super::position::Mapping;
-use super::state::{LocatedFinding, State};
+use super::state::{LocatedFinding, ServerState};
 use crate::files::Snapshot;
 use crate::lang::text::{clean, suggest};
 use crate::lint::{Applicability, Fix};
@@ -69,7 +69,11 @@ impl SuspensionChange {
 }
 
 /// What is offered at a range.
-pub(super) fn actions(state: &State<'_>, parameters: &CodeActionParams, later: bool) -> Vec<CodeAction> {
+pub(super) fn actions(
+    state: &ServerState<'_>,
+    parameters: &CodeActionParams,
+    later: bool,
+) -> Vec<CodeAction> {
     let Some(path) = state.path(&parameters.text_document.uri) else { return Vec::new() };
     let mut actions = Vec::new();
     let at_range = |found: &&LocatedFinding| {
@@ -95,7 +99,11 @@ fn touches(one: Range, other: Range) -> bool {
     one.start.line <= other.end.line && other.start.line <= one.end.line
 }
 
-fn fixes(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Vec<CodeAction> {
+fn fixes(
+    state: &ServerState<'_>,
+    found: &LocatedFinding,
+    diagnostic: Option<&Diagnostic>,
+) -> Vec<CodeAction> {
     let all = found.finding.fixes.iter().filter(|fix| fix.applicability > Applicability::DisplayOnly);
     all.map(|fix| {
         let sure = fix.applicability == Applicability::Safe;
@@ -118,7 +126,11 @@ fn fixes(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnost
 
 /// The word that a finding says may have been meant, in the place of the one that is
 /// written; nothing where the rule has a fix, which says it better.
-fn meant(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+fn meant(
+    state: &ServerState<'_>,
+    found: &LocatedFinding,
+    diagnostic: Option<&Diagnostic>,
+) -> Option<CodeAction> {
     let finding = &found.finding;
     let is_fix = |fix: &Fix| fix.applicability > Applicability::DisplayOnly;
     let (_, rest) = finding.help.split_once("did you mean ").filter(|_| !finding.fixes.iter().any(is_fix))?;
@@ -150,7 +162,7 @@ fn meant(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnost
 
 /// The same safe fix for all findings of the rule: what `forebay migrate` does.
 fn everywhere(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     found: &LocatedFinding,
     diagnostic: Option<&Diagnostic>,
 ) -> Option<CodeAction> {
@@ -195,7 +207,7 @@ fn capital(text: &str) -> String {
 }
 
 /// The edit that some changes come to.
-fn proven(state: &State<'_>, snapshot: &Snapshot, wanted: &[Wanted]) -> Result<WorkspaceEdit, String> {
+fn proven(state: &ServerState<'_>, snapshot: &Snapshot, wanted: &[Wanted]) -> Result<WorkspaceEdit, String> {
     let changes = rewrite::plan(snapshot, wanted).map_err(|refusals| {
         let first = refusals.first().map(|refusal| format!("{}; {}", refusal.message, refusal.help));
         clean(&first.unwrap_or_default()).into_owned()
@@ -205,7 +217,7 @@ fn proven(state: &State<'_>, snapshot: &Snapshot, wanted: &[Wanted]) -> Result<W
 
 /// The least that has to change in each file.
 pub(super) fn edit(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     snapshot: &Snapshot,
     changes: &[FileChange],
 ) -> Result<WorkspaceEdit, String> {
@@ -226,7 +238,11 @@ pub(super) fn edit(
     Ok(WorkspaceEdit { changes: Some(files), ..WorkspaceEdit::default() })
 }
 
-fn silence(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagnostic>) -> Option<CodeAction> {
+fn silence(
+    state: &ServerState<'_>,
+    found: &LocatedFinding,
+    diagnostic: Option<&Diagnostic>,
+) -> Option<CodeAction> {
     let rule = found.finding.rule.id;
     let ignores = [Ignore { rule, location: found.finding.location.clone() }];
     let added = ignore::add(&found.snapshot, &ignores, REASON);
@@ -241,7 +257,7 @@ fn silence(state: &State<'_>, found: &LocatedFinding, diagnostic: Option<&Diagno
 }
 
 /// Suspend or resume the object, everywhere or in one cluster.
-fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) -> Vec<CodeAction> {
+fn suspensions(state: &ServerState<'_>, parameters: &CodeActionParams, later: bool) -> Vec<CodeAction> {
     let at = TextDocumentPositionParams {
         text_document: TextDocumentIdentifier { uri: parameters.text_document.uri.clone() },
         position: parameters.range.start,
@@ -282,7 +298,7 @@ fn suspensions(state: &State<'_>, parameters: &CodeActionParams, later: bool) ->
 }
 
 /// The objects of applied clusters that stand there and can be suspended.
-fn suspendable<'s>(state: &'s State<'_>, spot: &Spot<'_>) -> Vec<Subject<'s>> {
+fn suspendable<'s>(state: &'s ServerState<'_>, spot: &Spot<'_>) -> Vec<Subject<'s>> {
     let world = state.world();
     let mut subjects: Vec<Subject<'_>> = Vec::new();
     for object in hover::objects(state, spot).into_iter().filter(|object| is_suspendable(&object.id)) {
@@ -324,7 +340,7 @@ fn wanted_changes(
 }
 
 /// Work an action out that was chosen.
-pub(super) fn resolve(state: &State<'_>, mut action: CodeAction) -> CodeAction {
+pub(super) fn resolve(state: &ServerState<'_>, mut action: CodeAction) -> CodeAction {
     let choice = action.data.clone().and_then(|data| serde_json::from_value::<Later>(data).ok());
     if let Some(choice) = choice.filter(|_| action.edit.is_none()) {
         match work_out(state, &choice) {
@@ -335,7 +351,7 @@ pub(super) fn resolve(state: &State<'_>, mut action: CodeAction) -> CodeAction {
     action
 }
 
-fn work_out(state: &State<'_>, choice: &Later) -> Result<WorkspaceEdit, String> {
+fn work_out(state: &ServerState<'_>, choice: &Later) -> Result<WorkspaceEdit, String> {
     let at = TextDocumentPositionParams {
         text_document: TextDocumentIdentifier { uri: choice.uri.clone() },
         position: choice.position,

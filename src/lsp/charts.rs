@@ -2,7 +2,7 @@
 //! their text by an address of a scheme of its own, where it says that it does.
 
 use super::position::{Ruler, path_in, uri_in};
-use super::state::State;
+use super::state::ServerState;
 use crate::lang::yaml::{FilePath, Location, Tree};
 use lsp_types::Uri;
 use serde::{Deserialize, Serialize};
@@ -24,26 +24,26 @@ pub(super) struct ChartAnswer {
 }
 
 /// The text behind an address.
-pub(super) fn text(state: &State<'_>, parameters: &Parameters) -> Option<ChartAnswer> {
+pub(super) fn text(state: &ServerState<'_>, parameters: &Parameters) -> Option<ChartAnswer> {
     let path = path_in(SCHEME, &parameters.uri)?;
     text_at(state, &FilePath::new(Tree::Chart, path.trim_start_matches('/'))).map(|text| ChartAnswer { text })
 }
 
-fn text_at(state: &State<'_>, file: &FilePath) -> Option<String> {
+fn text_at(state: &ServerState<'_>, file: &FilePath) -> Option<String> {
     let snapshot = state.snapshot();
     let blob = snapshot.blob(snapshot.find(file)?).ok()?;
     Some(String::from_utf8_lossy(blob.bytes()).into_owned())
 }
 
 /// A place for the editor, those of packed charts where it opens them.
-pub(super) fn shown(state: &State<'_>, place: &Location) -> Option<lsp_types::Location> {
+pub(super) fn shown(state: &ServerState<'_>, place: &Location) -> Option<lsp_types::Location> {
     match place.file.in_chart() {
         Some(_) => location(state, place),
         None => state.location(place),
     }
 }
 
-fn location(state: &State<'_>, location: &Location) -> Option<lsp_types::Location> {
+fn location(state: &ServerState<'_>, location: &Location) -> Option<lsp_types::Location> {
     let text = text_at(state, &location.file).filter(|_| state.settings.shows_charts)?;
     let range = Ruler::new(&text, state.encoding).range(location.start as usize, location.end as usize);
     Some(lsp_types::Location { uri: uri_in(SCHEME, &format!("/{}", location.file.shown()))?, range })

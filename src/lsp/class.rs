@@ -4,7 +4,7 @@
 use super::place::{Spot, memberships, seen};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::cluster_api_kinds::CORE;
-use crate::rewrite::refactor::class::Part;
+use crate::rewrite::refactor::class::ClassPartKind;
 use crate::rewrite::refactor::{parts, template};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::world::named::named_by;
@@ -12,9 +12,9 @@ use crate::world::{Cluster, Effective, World};
 
 /// A part of a class that a text names.
 #[derive(Clone)]
-pub(super) struct Named<'w> {
+pub(super) struct ClassPart<'w> {
     /// Which of its parts.
-    pub(super) part: Part,
+    pub(super) part: ClassPartKind,
     pub(super) name: String,
     /// The class that has it, or should.
     pub(super) class: &'w Effective,
@@ -23,15 +23,15 @@ pub(super) struct Named<'w> {
 }
 
 /// The lists of a class that define parts of a kind.
-fn lists_of_class(part: Part) -> Vec<String> {
+fn lists_of_class(part: ClassPartKind) -> Vec<String> {
     match part {
-        Part::Variable => vec!["/spec/variables".to_owned()],
-        Part::Worker => WorkerKind::BOTH.map(|kind| format!("/spec/workers/{}", kind.list())).into(),
+        ClassPartKind::Variable => vec!["/spec/variables".to_owned()],
+        ClassPartKind::Worker => WorkerKind::BOTH.map(|kind| format!("/spec/workers/{}", kind.list())).into(),
     }
 }
 
 /// The entries of a class that define parts of a kind.
-pub(super) fn entries(class: NodeRef<'_>, part: Part) -> Vec<NodeRef<'_>> {
+pub(super) fn entries(class: NodeRef<'_>, part: ClassPartKind) -> Vec<NodeRef<'_>> {
     lists_of_class(part).iter().flat_map(|list| class.items_at(list).collect::<Vec<_>>()).collect()
 }
 
@@ -42,13 +42,13 @@ fn class_of<'w>(world: &'w World, cluster: &'w Cluster, object: &Effective) -> O
 }
 
 /// The part, and the entry of a list, that a pointer into a Cluster lies in.
-pub(super) fn entry_of_cluster(node: NodeRef<'_>, pointer: &str) -> Option<(Part, String)> {
-    [Part::Variable, Part::Worker].into_iter().find_map(|part| {
+pub(super) fn entry_of_cluster(node: NodeRef<'_>, pointer: &str) -> Option<(ClassPartKind, String)> {
+    [ClassPartKind::Variable, ClassPartKind::Worker].into_iter().find_map(|part| {
         parts::lists_of_cluster(node, part).into_iter().find_map(|list| {
             let (index, rest) = entry_in(pointer, &list)?;
             // Overrides lie below an entry of workers: they are variables.
             let is_here = matches!(rest.as_str(), "" | "/name" | "/value" | "/class");
-            (is_here && (part == Part::Variable || rest == "/class"))
+            (is_here && (part == ClassPartKind::Variable || rest == "/class"))
                 .then(|| (part, format!("{list}/{index}")))
         })
     })
@@ -61,8 +61,8 @@ fn entry_in(pointer: &str, list: &str) -> Option<(usize, String)> {
 }
 
 /// The part that a pointer into a class names.
-fn part_of_class(class: NodeRef<'_>, pointer: &str, spot: &Spot<'_>) -> Option<(Part, String)> {
-    for part in [Part::Variable, Part::Worker] {
+fn part_of_class(class: NodeRef<'_>, pointer: &str, spot: &Spot<'_>) -> Option<(ClassPartKind, String)> {
+    for part in [ClassPartKind::Variable, ClassPartKind::Worker] {
         for list in lists_of_class(part) {
             let Some((index, rest)) = entry_in(pointer, &list) else { continue };
             if rest.is_empty() || rest.strip_prefix('/') == Some(part.key()) {
@@ -75,11 +75,11 @@ fn part_of_class(class: NodeRef<'_>, pointer: &str, spot: &Spot<'_>) -> Option<(
         return None;
     }
     if pointer.contains("/selector/matchResources/") && pointer.contains("/names/") {
-        return Some((Part::Worker, class.str_at(pointer)?.into_owned()));
+        return Some((ClassPartKind::Worker, class.str_at(pointer)?.into_owned()));
     }
     if pointer.ends_with("/valueFrom/variable") {
         let path = class.str_at(pointer)?;
-        return Some((Part::Variable, path.split(['.', '[']).next().unwrap_or(&path).to_owned()));
+        return Some((ClassPartKind::Variable, path.split(['.', '[']).next().unwrap_or(&path).to_owned()));
     }
     if !pointer.ends_with("/valueFrom/template") && !pointer.ends_with("/enabledIf") {
         return None;
@@ -87,17 +87,17 @@ fn part_of_class(class: NodeRef<'_>, pointer: &str, spot: &Spot<'_>) -> Option<(
     let place = spot.node().location()?;
     let written = spot.source.stream.text.get(place.start as usize..place.end as usize)?;
     let at = spot.offset.checked_sub(place.start)? as usize;
-    let names = entries(class, Part::Variable).into_iter().filter_map(|entry| entry.str_at("/name"));
+    let names = entries(class, ClassPartKind::Variable).into_iter().filter_map(|entry| entry.str_at("/name"));
     names.into_iter().find_map(|name| {
         let places = template::places(written, &name).unwrap_or_default();
         let is_here = |start: &usize| *start <= at && at <= start + name.len();
-        places.iter().any(is_here).then(|| (Part::Variable, name.into_owned()))
+        places.iter().any(is_here).then(|| (ClassPartKind::Variable, name.into_owned()))
     })
 }
 
 /// The parts of classes that a place names, in each cluster that has it.
-pub(super) fn named_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<Named<'w>> {
-    let mut found: Vec<Named<'w>> = Vec::new();
+pub(super) fn named_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<ClassPart<'w>> {
+    let mut found: Vec<ClassPart<'w>> = Vec::new();
     for seen in seen(world, spot) {
         let object = seen.object;
         let node = object.node.get_ref();
@@ -114,13 +114,13 @@ pub(super) fn named_at<'w>(world: &'w World, spot: &Spot<'_>) -> Vec<Named<'w>> 
         let Some((part, name)) = named else { continue };
         for (cluster, _) in memberships(world, object) {
             let class = if is_class { Some(object) } else { class_of(world, cluster, object) };
-            found.extend(class.map(|class| Named { part, name: name.clone(), class, cluster }));
+            found.extend(class.map(|class| ClassPart { part, name: name.clone(), class, cluster }));
         }
     }
     found
 }
 
-impl Named<'_> {
+impl ClassPart<'_> {
     /// Where the class defines it.
     pub(super) fn definition(&self) -> Vec<Location> {
         let all = entries(self.class.node.get_ref(), self.part).into_iter();
@@ -136,11 +136,11 @@ impl Named<'_> {
     pub(super) fn uses(&self, world: &World) -> Vec<Location> {
         let class = self.class.node.get_ref();
         let mut found: Vec<Location> = match self.part {
-            Part::Worker => {
+            ClassPartKind::Worker => {
                 let all = parts::selectors(class).into_iter();
                 all.filter(|name| self.is(*name)).filter_map(NodeRef::location).collect()
             }
-            Part::Variable => {
+            ClassPartKind::Variable => {
                 let all = parts::uses(class).into_iter();
                 all.flat_map(|(node, is_template)| self.uses_in(world, node, is_template)).collect()
             }

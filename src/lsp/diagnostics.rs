@@ -1,6 +1,6 @@
 //! Findings as the protocol's diagnostics.
 
-use super::state::{LocatedFinding, State};
+use super::state::{LocatedFinding, ServerState};
 use crate::config::{FILE_NAME, Level};
 use crate::lang::text::clean;
 use crate::lint::Finding;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// The diagnostics of every file that has some.
-pub(super) fn all(state: &State<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
+pub(super) fn all(state: &ServerState<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
     let mut files: BTreeMap<String, Vec<&LocatedFinding>> = BTreeMap::new();
     for found in state.findings() {
         files.entry(found.finding.location.file.to_string()).or_default().push(found);
@@ -42,7 +42,7 @@ pub(super) fn all(state: &State<'_>) -> BTreeMap<String, Vec<Diagnostic>> {
     all
 }
 
-fn of_file(state: &State<'_>, path: &str, found: &[&LocatedFinding]) -> Vec<Diagnostic> {
+fn of_file(state: &ServerState<'_>, path: &str, found: &[&LocatedFinding]) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // A broken text has findings of its own beside those of the text before.
     let mut rest = found;
@@ -72,7 +72,7 @@ fn first_line(range: Range) -> Range {
     }
 }
 
-fn diagnostic(state: &State<'_>, found: &LocatedFinding, range: Range) -> Diagnostic {
+fn diagnostic(state: &ServerState<'_>, found: &LocatedFinding, range: Range) -> Diagnostic {
     let finding = &found.finding;
     let related: Vec<DiagnosticRelatedInformation> = finding
         .related
@@ -132,7 +132,7 @@ fn message(finding: &Finding) -> String {
 
 /// The answer to a pull of one file.
 pub(super) fn of_document(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     parameters: &DocumentDiagnosticParams,
 ) -> DocumentDiagnosticReportResult {
     let path = state.path(&parameters.text_document.uri);
@@ -154,7 +154,7 @@ pub(super) fn of_document(
 /// The answer to a pull of the whole repository: what changed since the last one,
 /// files that have nothing any more included.
 pub(super) fn of_workspace(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     parameters: &WorkspaceDiagnosticParams,
 ) -> WorkspaceDiagnosticReportResult {
     let mut all = all(state);

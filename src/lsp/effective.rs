@@ -2,7 +2,7 @@
 
 use super::hover;
 use super::place::{Spot, memberships};
-use super::state::State;
+use super::state::ServerState;
 use crate::lang::text::clean;
 use crate::report::objects::yaml;
 use lsp_types::TextDocumentPositionParams;
@@ -33,7 +33,7 @@ pub(super) struct EffectiveAnswer {
 }
 
 /// The effective objects of a place; `None` where it is no part of one.
-pub(super) fn effective(state: &State<'_>, parameters: &Parameters) -> Option<EffectiveAnswer> {
+pub(super) fn effective(state: &ServerState<'_>, parameters: &Parameters) -> Option<EffectiveAnswer> {
     let world = state.world();
     let spot = Spot::of(state, &parameters.at)?;
     let (mut text, mut clusters) = (String::new(), Vec::new());

@@ -3,8 +3,8 @@
 
 use super::links::{definitions, expressions};
 use super::place::{Spot, memberships, objects_of};
-use super::planned::{self, Subject};
-use super::state::State;
+use super::planned::{self, LensSubject};
+use super::state::ServerState;
 use crate::build::substitute::Definition;
 use crate::lang::text::{clean, counted, shorten};
 use crate::lang::yaml::{Known, Location, NodeRef};
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 const WIDTH: usize = 40;
 
 /// Hints of a part of a file.
-pub(super) fn inlay(state: &State<'_>, path: &str, wanted: Range) -> Vec<InlayHint> {
+pub(super) fn inlay(state: &ServerState<'_>, path: &str, wanted: Range) -> Vec<InlayHint> {
     let settings = &state.settings.inlay_hints;
     let snapshot = state.snapshot();
     let world = state.world();
@@ -72,7 +72,7 @@ pub(super) fn inlay(state: &State<'_>, path: &str, wanted: Range) -> Vec<InlayHi
 }
 
 /// The values of the variables of a document, behind each expression.
-fn of_variables(state: &State<'_>, spot: &Spot<'_>, found: &mut Vec<(u32, String)>) {
+fn of_variables(state: &ServerState<'_>, spot: &Spot<'_>, found: &mut Vec<(u32, String)>) {
     let world = state.world();
     for token in 0..spot.source.document().tokens.len() as u32 {
         let value = NodeRef::Source(spot.source, token);
@@ -95,7 +95,7 @@ fn of_variables(state: &State<'_>, spot: &Spot<'_>, found: &mut Vec<(u32, String
 }
 
 /// The documents of a file that say something.
-fn documents<'s>(state: &'s State<'_>, path: &str) -> Vec<Spot<'s>> {
+fn documents<'s>(state: &'s ServerState<'_>, path: &str) -> Vec<Spot<'s>> {
     let snapshot = state.snapshot();
     let Some(file) = snapshot.file(path) else { return Vec::new() };
     let sources = snapshot.sources(file).iter();
@@ -111,13 +111,13 @@ fn documents<'s>(state: &'s State<'_>, path: &str) -> Vec<Spot<'s>> {
         .collect()
 }
 
-fn clusters_of(state: &State<'_>, objects: &[&Effective]) -> BTreeSet<String> {
+fn clusters_of(state: &ServerState<'_>, objects: &[&Effective]) -> BTreeSet<String> {
     let all = objects.iter().flat_map(|object| memberships(state.world(), object));
     all.filter_map(|(cluster, _)| Some(cluster.name.as_deref()?.to_owned())).collect()
 }
 
 /// What stands above the objects of a file.
-pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
+pub(super) fn lenses(state: &ServerState<'_>, path: &str) -> Vec<CodeLens> {
     let settings = state.settings.code_lens.clone();
     let mut found: Vec<(Location, Result<String, usize>)> = Vec::new();
     let mut notifiers = FxHashMap::default();
@@ -166,7 +166,7 @@ pub(super) fn lenses(state: &State<'_>, path: &str) -> Vec<CodeLens> {
 }
 
 /// The value of a variable, where it may be shown.
-fn shown(state: &State<'_>, definition: Definition) -> Option<String> {
+fn shown(state: &ServerState<'_>, definition: Definition) -> Option<String> {
     let hidden = definition.location.is_some_and(|at| state.snapshot().hides(&at));
     definition.value.map(|value| if hidden { "***".to_owned() } else { value.to_string() })
 }
@@ -180,7 +180,11 @@ struct Data {
 
 /// Puts the words to a lens about the plan, perhaps later; an answer where there are
 /// none to wait for.
-pub(super) fn resolve(state: &mut State<'_>, send: planned::Send, request: Request) -> Option<Response> {
+pub(super) fn resolve(
+    state: &mut ServerState<'_>,
+    send: planned::Send,
+    request: Request,
+) -> Option<Response> {
     let Request { id, params, .. } = request;
     let lens: CodeLens = match serde_json::from_value(params.clone()) {
         Ok(lens) => lens,
@@ -199,7 +203,7 @@ pub(super) fn resolve(state: &mut State<'_>, send: planned::Send, request: Reque
 }
 
 /// What a lens about the plan is about.
-fn subject(state: &State<'_>, data: &Data) -> Option<Subject> {
+fn subject(state: &ServerState<'_>, data: &Data) -> Option<LensSubject> {
     let path = state.path(&data.uri)?;
     let spot = documents(state, &path).into_iter().nth(data.document)?;
     let world = state.world();
@@ -207,10 +211,10 @@ fn subject(state: &State<'_>, data: &Data) -> Option<Subject> {
     let objects = objects_of(world, &spot).into_iter().flat_map(|object| {
         memberships(world, object).map(|(cluster, _)| (cluster.name.clone(), object.id.clone()))
     });
-    Some(Subject { objects: objects.collect(), kustomization })
+    Some(LensSubject { objects: objects.collect(), kustomization })
 }
 
-fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
+fn applied(state: &ServerState<'_>, objects: &[&Effective]) -> String {
     let clusters = clusters_of(state, objects);
     let world = state.world();
     let by: BTreeSet<String> = objects
@@ -240,7 +244,7 @@ fn applied(state: &State<'_>, objects: &[&Effective]) -> String {
 /// How many alerts may tell of an object; for kinds that send events. The alerts of a
 /// cluster are read once for all objects.
 fn alerts<'w>(
-    state: &'w State<'_>,
+    state: &'w ServerState<'_>,
     objects: &[&'w Effective],
     notifiers: &mut FxHashMap<*const Cluster, Notifier<'w>>,
 ) -> Option<String> {

@@ -3,22 +3,22 @@
 
 use super::links::{definitions, makers_at, meant_at, named_at, variable_at};
 use super::place::{Seen, Spot, memberships, objects_of, seen};
-use super::state::State;
+use super::state::ServerState;
 use super::values;
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
-use crate::lang::text::markdown::{self, Reader};
+use crate::lang::text::markdown::{self, MarkdownViewer};
 use crate::lang::yaml::{Location, NodeRef, pointer_segments};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
-use crate::model::keys::{FLUX, MetadataKey, Standing};
+use crate::model::keys::{FLUX, KeyStanding, MetadataKey};
 use crate::model::text::Text;
 use crate::report::objects::{place, yaml};
 use crate::report::schema::SchemaField;
 use crate::schema::explain::{kinds_of, versions_of};
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
-use crate::simulate::gating::timeline::{Range, State as Position, simulate};
+use crate::simulate::gating::timeline::{PassState as Position, Range, simulate};
 use crate::simulate::relations::Relations;
 use crate::simulate::suspend::{consequences, suspension};
 use crate::world::{ApplyTarget, Cluster, Effective};
@@ -30,7 +30,7 @@ use std::fmt::Write as _;
 const LISTED: usize = 8;
 
 /// The answer at a place.
-pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
+pub(super) fn hover(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<Hover> {
     // A comment is about what the author says, not about the value before it.
     let comments = &spot.source.document().comments;
     if comments.iter().any(|comment| comment.start <= spot.offset && spot.offset <= comment.end) {
@@ -78,7 +78,7 @@ pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<Hover> {
 
 /// A text of a file among words.
 fn plain(text: &str) -> String {
-    markdown::literal(text, Reader::Editor)
+    markdown::literal(text, MarkdownViewer::Editor)
 }
 
 /// A value in a line.
@@ -105,12 +105,12 @@ fn listed(out: &mut String, lines: Vec<String>) {
 }
 
 /// A place in words.
-fn at_place(state: &State<'_>, location: &Location) -> String {
+fn at_place(state: &ServerState<'_>, location: &Location) -> String {
     plain(&place(state.snapshot(), location))
 }
 
 /// A variable: its value in each cluster, and what defines it.
-fn variable(state: &State<'_>, spot: &Spot<'_>, name: &str) -> String {
+fn variable(state: &ServerState<'_>, spot: &Spot<'_>, name: &str) -> String {
     let mut out = format!("**{}**", plain(&format!("${{{name}}}")));
     let all = definitions(state.world(), spot, name);
     if all.is_empty() {
@@ -156,8 +156,8 @@ fn key(spot: &Spot<'_>) -> Option<String> {
         return None;
     }
     let name = spot.name();
-    let known = |standing: Standing| match standing {
-        Standing::Known(key) => Some(key),
+    let known = |standing: KeyStanding| match standing {
+        KeyStanding::Known(key) => Some(key),
         _ => None,
     };
     let key: &MetadataKey = known(FLUX.standing(&name)).or_else(|| known(CLUSTER_API.standing(&name)))?;
@@ -181,7 +181,7 @@ fn key(spot: &Spot<'_>) -> Option<String> {
 }
 
 /// An object: who applies it where, and its state there.
-pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
+pub(super) fn about(state: &ServerState<'_>, object: &Effective) -> String {
     let world = state.world();
     let mut out = format!("**{}**", plain(&object.id.to_string()));
     if let Some(home) = crate::rewrite::subject::home(object) {
@@ -215,7 +215,7 @@ pub(super) fn about(state: &State<'_>, object: &Effective) -> String {
 }
 
 /// Whether an object is suspended or gated, and what follows.
-fn state_of(state: &State<'_>, cluster: &Cluster, object: &Effective) -> Vec<String> {
+fn state_of(state: &ServerState<'_>, cluster: &Cluster, object: &Effective) -> Vec<String> {
     let world = state.world();
     let mut notes = Vec::new();
     if let Some(found) = suspension(&object.id, object.node.get_ref(), &cluster.settings)
@@ -241,7 +241,7 @@ fn state_of(state: &State<'_>, cluster: &Cluster, object: &Effective) -> Vec<Str
     notes
 }
 
-fn gates_of(state: &State<'_>, cluster: &Cluster, id: &ObjectId) -> Vec<String> {
+fn gates_of(state: &ServerState<'_>, cluster: &Cluster, id: &ObjectId) -> Vec<String> {
     let now = (state.host.now)();
     let Ok(to) = now.checked_add(SignedDuration::from_hours(7 * 24)) else { return Vec::new() };
     let local = state.world().written(cluster).filter(|(member, _)| member.target == ApplyTarget::Local);
@@ -267,7 +267,7 @@ fn gates_of(state: &State<'_>, cluster: &Cluster, id: &ObjectId) -> Vec<String> 
 }
 
 /// What a schedule or a duration means.
-fn times(state: &State<'_>, spot: &Spot<'_>) -> Option<String> {
+fn times(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<String> {
     let node = spot.node();
     if node.is_seq() || node.is_map() {
         return None;
@@ -306,7 +306,7 @@ fn times(state: &State<'_>, spot: &Spot<'_>) -> Option<String> {
 }
 
 /// A scalar, or a few lines of YAML.
-fn shown(state: &State<'_>, node: NodeRef<'_>) -> String {
+fn shown(state: &ServerState<'_>, node: NodeRef<'_>) -> String {
     if node.is_map() || node.is_seq() {
         let text = yaml(&[node], state.snapshot(), false).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
@@ -325,7 +325,7 @@ fn shown(state: &State<'_>, node: NodeRef<'_>) -> String {
 }
 
 /// The effective value, by cluster: what a name or place of the object has.
-fn effective(state: &State<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
+fn effective(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<(usize, String)> {
     let (_, inner) = spot.object();
     if inner.is_empty() || matches!(inner, "/metadata" | "/spec" | "/kind" | "/apiVersion") {
         return None;
@@ -399,6 +399,6 @@ fn field(spot: &Spot<'_>) -> Option<String> {
 }
 
 /// The objects of a place, for a lens or a virtual document.
-pub(super) fn objects<'w>(state: &'w State<'_>, spot: &Spot<'_>) -> Vec<&'w Effective> {
+pub(super) fn objects<'w>(state: &'w ServerState<'_>, spot: &Spot<'_>) -> Vec<&'w Effective> {
     objects_of(state.world(), spot)
 }

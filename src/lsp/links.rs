@@ -5,7 +5,7 @@ use super::class;
 use super::place::{
     Spot, directory, is_kustomization_file, kustomization_in, memberships, objects_of, seen, visit,
 };
-use super::state::State;
+use super::state::ServerState;
 use super::values;
 use crate::build::kustomize::FileRole;
 use crate::build::substitute::{Definition, Variables, parse};
@@ -200,7 +200,7 @@ pub(super) fn variables_at(world: &World, objects: &[&Effective]) -> Vec<(String
 }
 
 /// Where to go from a place.
-pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
+pub(super) fn definition(state: &ServerState<'_>, spot: &Spot<'_>) -> Vec<Location> {
     let world = state.world();
     let mut found: Vec<Location> = Vec::new();
     if let Some(name) = variable_at(spot) {
@@ -208,7 +208,7 @@ pub(super) fn definition(state: &State<'_>, spot: &Spot<'_>) -> Vec<Location> {
         found.extend(all.filter_map(|one| one.definition?.location));
     }
     if found.is_empty() {
-        found.extend(class::named_at(world, spot).iter().flat_map(class::Named::definition));
+        found.extend(class::named_at(world, spot).iter().flat_map(class::ClassPart::definition));
     }
     if found.is_empty() {
         found.extend(path_at(world, spot).into_iter().map(|path| Location {
@@ -262,7 +262,7 @@ fn unique(found: Vec<Location>) -> Vec<Location> {
 }
 
 /// Every place that names what a place names or is.
-pub(super) fn references_to(state: &State<'_>, spot: &Spot<'_>, declaration: bool) -> Vec<Location> {
+pub(super) fn references_to(state: &ServerState<'_>, spot: &Spot<'_>, declaration: bool) -> Vec<Location> {
     let world = state.world();
     let mut found: Vec<Location> = Vec::new();
     let in_definition =

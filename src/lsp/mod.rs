@@ -42,8 +42,8 @@ use place::Spot;
 pub(crate) use planned::ReadBase;
 use position::Encoding;
 use serde_json::{Value, json};
-use settings::{Delivery, Settings};
-use state::State;
+use settings::{Delivery, EditorSettings};
+use state::ServerState;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -93,13 +93,13 @@ pub(crate) fn serve(connection: &Connection, host: &Host<'_>) -> Result<(), Serv
     let general = parameters.capabilities.general.as_ref();
     let encoding = Encoding::negotiate(general.and_then(|general| general.position_encodings.as_deref()));
     let (mut settings, complaint) =
-        Settings::read(parameters.initialization_options.clone().unwrap_or_default());
+        EditorSettings::read(parameters.initialization_options.clone().unwrap_or_default());
     settings.resolves = resolves_actions(&parameters);
     let experimental = parameters.capabilities.experimental.as_ref();
     settings.shows_charts =
         experimental.and_then(|value| value.get("forebayCharts")) == Some(&Value::Bool(true));
     let folder = folder(&parameters);
-    let mut state = match State::open(host, &folder, encoding, settings) {
+    let mut state = match ServerState::open(host, &folder, encoding, settings) {
         Ok(state) => state,
         Err(failure) => {
             let code = ErrorCode::RequestFailed as i32;
@@ -170,7 +170,7 @@ fn folder(parameters: &InitializeParams) -> PathBuf {
     path.or_else(|| parameters.root_path.clone().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-fn capabilities(state: &State<'_>) -> ServerCapabilities {
+fn capabilities(state: &ServerState<'_>) -> ServerCapabilities {
     let pull = DiagnosticServerCapabilities::Options(DiagnosticOptions {
         identifier: Some("forebay".to_owned()),
         inter_file_dependencies: true,
@@ -224,7 +224,7 @@ struct Session<'c> {
 }
 
 impl Session<'_> {
-    fn run(&mut self, state: &mut State<'_>) -> Result<(), ServerFailure> {
+    fn run(&mut self, state: &mut ServerState<'_>) -> Result<(), ServerFailure> {
         loop {
             let waiting = match self.told {
                 false => self.connection.receiver.try_recv().ok(),
@@ -284,7 +284,7 @@ impl Session<'_> {
     }
 
     /// Answer a request. A fault of ours costs the answer, not the session.
-    fn answer(&mut self, state: &mut State<'_>, request: Request) -> Result<(), ServerFailure> {
+    fn answer(&mut self, state: &mut ServerState<'_>, request: Request) -> Result<(), ServerFailure> {
         let id = request.id.clone();
         if request.method == requests::CodeLensResolve::METHOD {
             let sender = self.connection.sender.clone();
@@ -307,7 +307,7 @@ impl Session<'_> {
         self.send(response)
     }
 
-    fn note(&mut self, state: &mut State<'_>, notification: Notification) -> Result<(), ServerFailure> {
+    fn note(&mut self, state: &mut ServerState<'_>, notification: Notification) -> Result<(), ServerFailure> {
         /// The parameters, of a notification that has them as it should.
         fn read<N: notifications::Notification>(notification: Notification) -> Option<N::Params> {
             serde_json::from_value(notification.params).ok()
@@ -340,10 +340,10 @@ impl Session<'_> {
             notifications::DidChangeConfiguration::METHOD => {
                 if let Some(changed) = read::<notifications::DidChangeConfiguration>(notification) {
                     let own = changed.settings.get("forebay").cloned();
-                    let (settings, complaint) = Settings::read(own.unwrap_or_default());
+                    let (settings, complaint) = EditorSettings::read(own.unwrap_or_default());
                     // How diagnostics are delivered was agreed at the start.
-                    let Settings { diagnostics, resolves, shows_charts, .. } = state.settings;
-                    state.settings = Settings { diagnostics, resolves, shows_charts, ..settings };
+                    let EditorSettings { diagnostics, resolves, shows_charts, .. } = state.settings;
+                    state.settings = EditorSettings { diagnostics, resolves, shows_charts, ..settings };
                     if let Some(complaint) = complaint {
                         self.log(MessageType::WARNING, complaint)?;
                     }
@@ -355,7 +355,7 @@ impl Session<'_> {
     }
 
     /// Tell the editor what is wrong now, file by file where that changed.
-    fn publish(&mut self, state: &mut State<'_>) -> Result<(), ServerFailure> {
+    fn publish(&mut self, state: &mut ServerState<'_>) -> Result<(), ServerFailure> {
         let worked = catch_unwind(AssertUnwindSafe(|| {
             state.refresh();
             diagnostics::all(state)
@@ -396,7 +396,7 @@ fn failed(id: lsp_server::RequestId) -> Response {
 }
 
 /// The answer to a request.
-fn respond(state: &mut State<'_>, request: Request) -> Response {
+fn respond(state: &mut ServerState<'_>, request: Request) -> Response {
     match &*request.method {
         requests::DocumentDiagnosticRequest::METHOD => {
             with::<requests::DocumentDiagnosticRequest>(request, |parameters| {
@@ -456,7 +456,7 @@ fn respond(state: &mut State<'_>, request: Request) -> Response {
 }
 
 /// The answer to what an editor asks while somebody writes, and about forebay's own views.
-fn of_writing(state: &mut State<'_>, request: Request) -> Response {
+fn of_writing(state: &mut ServerState<'_>, request: Request) -> Response {
     match &*request.method {
         requests::Completion::METHOD => with::<requests::Completion>(request, |parameters| {
             state.refresh_view();

@@ -1,6 +1,6 @@
 //! What stands at a place of a text, and which effective objects it is a part of.
 
-use super::state::State;
+use super::state::ServerState;
 use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::edit::pointer_of;
@@ -81,7 +81,7 @@ impl<'s> Spot<'s> {
     }
 
     /// The place that a request is about.
-    pub(super) fn of(state: &'s State<'_>, at: &TextDocumentPositionParams) -> Option<Spot<'s>> {
+    pub(super) fn of(state: &'s ServerState<'_>, at: &TextDocumentPositionParams) -> Option<Spot<'s>> {
         let path = state.path(&at.text_document.uri)?;
         Spot::find(state.snapshot(), &path, state.offset(&path, at.position)?)
     }

@@ -24,7 +24,7 @@ pub(super) type Send = Box<dyn Fn(Message) + std::marker::Send>;
 
 /// What a lens is about.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct LensSubject {
     /// The objects, each with its cluster.
     pub(super) objects: Vec<(Option<Arc<str>>, ObjectId)>,
     /// The file, of a kustomization: what comes of it counts.
@@ -47,7 +47,7 @@ type Planned = Result<(String, Vec<PlannedEffect>), String>;
 struct Waiting {
     id: RequestId,
     lens: CodeLens,
-    subject: Subject,
+    subject: LensSubject,
 }
 
 #[derive(Default)]
@@ -103,7 +103,7 @@ impl Plans {
         &self,
         host: &Host<'_>,
         send: Send,
-        (id, lens, subject): (RequestId, CodeLens, Subject),
+        (id, lens, subject): (RequestId, CodeLens, LensSubject),
         sides: impl FnOnce() -> Sides,
     ) {
         let waiting = Waiting { id, lens, subject };
@@ -194,7 +194,7 @@ impl Waiting {
 const COMMAND: &str = "forebay.showPlan";
 
 /// How much happens to the objects of a document, or comes of a kustomization.
-fn title(label: &str, effects: &[PlannedEffect], subject: &Subject) -> String {
+fn title(label: &str, effects: &[PlannedEffect], subject: &LensSubject) -> String {
     let is_about = |effect: &&PlannedEffect| {
         let same =
             |(cluster, id): &(Option<Arc<str>>, ObjectId)| *cluster == effect.cluster && *id == effect.object;

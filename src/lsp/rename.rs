@@ -5,11 +5,11 @@ use super::actions::edit;
 use super::class;
 use super::links::{is_definition, meant_at, variable_at};
 use super::place::{Spot, memberships};
-use super::state::State;
+use super::state::ServerState;
 use crate::files::Snapshot;
 use crate::lang::text::clean;
 use crate::model::ObjectId;
-use crate::rewrite::refactor::class::{Part, PartOfClass};
+use crate::rewrite::refactor::class::{ClassPartKind, PartOfClass};
 use crate::rewrite::refactor::variable::Variable;
 use crate::rewrite::refactor::{Refused, Rename, Series};
 use crate::rewrite::subject::{Subject, manifest_of};
@@ -18,25 +18,25 @@ use lsp_types::{PrepareRenameResponse, RenameParams, TextDocumentPositionParams,
 use std::sync::Arc;
 
 /// What a place names, when it can be given another name.
-enum Meant {
+enum RenameSubject {
     /// A variable of postBuild.
     Variable(String),
     /// A part of a ClusterClass.
-    Part(Part, ObjectId, String),
+    Part(ClassPartKind, ObjectId, String),
     Object(ObjectId),
 }
 
 /// What stands at a place with a name of its own: `${NAME}`, the key that defines a
 /// variable, the name of an object or of one that is referred to.
-fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
+fn meant(state: &ServerState<'_>, spot: &Spot<'_>) -> Result<RenameSubject, String> {
     if let Some(name) = variable_at(spot) {
-        return Ok(Meant::Variable(name));
+        return Ok(RenameSubject::Variable(name));
     }
     let is_variable = spot.key.is_some() && spot.pointer.contains("/postBuild/substitute/");
     if is_variable || is_definition(state.world(), spot) {
-        return Ok(Meant::Variable(spot.name()));
+        return Ok(RenameSubject::Variable(spot.name()));
     }
-    let mut parts: Vec<(Part, &ObjectId, String)> = Vec::new();
+    let mut parts: Vec<(ClassPartKind, &ObjectId, String)> = Vec::new();
     for named in class::named_at(state.world(), spot) {
         let one = (named.part, &named.class.id, named.name);
         if !parts.contains(&one) {
@@ -45,7 +45,7 @@ fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
     }
     match parts.as_slice() {
         [] => {}
-        [(part, class, name)] => return Ok(Meant::Part(*part, (*class).clone(), name.clone())),
+        [(part, class, name)] => return Ok(RenameSubject::Part(*part, (*class).clone(), name.clone())),
         several => {
             return Err(format!(
                 "parts of {} classes are meant here: `forebay rename` takes them one by one",
@@ -62,7 +62,7 @@ fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
         }
     }
     match ids.as_slice() {
-        [id] => Ok(Meant::Object(id.clone())),
+        [id] => Ok(RenameSubject::Object(id.clone())),
         [] => Err("neither the name of an object that the repository holds nor a variable".to_owned()),
         several => Err(format!(
             "{} objects are meant here, of other namespaces or kinds: `forebay rename` takes them one by one",
@@ -76,7 +76,7 @@ fn meant(state: &State<'_>, spot: &Spot<'_>) -> Result<Meant, String> {
 /// # Errors
 /// Why not.
 pub(super) fn prepare(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     at: &TextDocumentPositionParams,
 ) -> Result<PrepareRenameResponse, String> {
     let spot = Spot::of(state, at).ok_or("nothing stands here")?;
@@ -84,8 +84,8 @@ pub(super) fn prepare(
     let mut place = spot.location();
     let text = &spot.source.stream.text;
     let name = match meant {
-        Meant::Variable(name) | Meant::Part(_, _, name) => name,
-        Meant::Object(id) => id.name.to_string(),
+        RenameSubject::Variable(name) | RenameSubject::Part(_, _, name) => name,
+        RenameSubject::Object(id) => id.name.to_string(),
     };
     // Without quotes, and of an expression the name alone.
     let written = text.get(place.start as usize..place.end as usize).unwrap_or_default();
@@ -103,20 +103,20 @@ pub(super) fn prepare(
 ///
 /// # Errors
 /// Why it is not done in one commit, and how it is done.
-pub(super) fn rename(state: &State<'_>, parameters: &RenameParams) -> Result<WorkspaceEdit, String> {
+pub(super) fn rename(state: &ServerState<'_>, parameters: &RenameParams) -> Result<WorkspaceEdit, String> {
     let spot = Spot::of(state, &parameters.text_document_position).ok_or("nothing stands here")?;
     let new = parameters.new_name.trim().to_owned();
     let world = state.world();
     let rebuild = |snapshot: &Arc<Snapshot>| state.world_of(snapshot);
     let (series, command) = match meant(state, &spot)? {
-        Meant::Variable(old) => {
+        RenameSubject::Variable(old) => {
             let command = format!("forebay rename variable {old} {new}");
             let variable = Variable { world, old, new, in_cluster: &|_| true };
             (variable.series(&rebuild), command)
         }
-        Meant::Part(_, _, old) if old == new => return Err(format!("it is called {new}")),
-        Meant::Part(part, class, old) => {
-            let what = if part == Part::Variable { "variable" } else { "worker-class" };
+        RenameSubject::Part(_, _, old) if old == new => return Err(format!("it is called {new}")),
+        RenameSubject::Part(part, class, old) => {
+            let what = if part == ClassPartKind::Variable { "variable" } else { "worker-class" };
             let namespace = class.namespace.as_deref().map(str::to_owned);
             let place = namespace.as_ref().map_or(String::new(), |namespace| format!("{namespace}/"));
             let command = format!("forebay rename {what} {old} {new} --class {place}{}", class.name);
@@ -124,8 +124,8 @@ pub(super) fn rename(state: &State<'_>, parameters: &RenameParams) -> Result<Wor
             let part = PartOfClass { world, part, class, old, new, in_cluster: &|_| true };
             (part.series(&rebuild), command)
         }
-        Meant::Object(old) if *old.name == *new => return Err(format!("it is called {new}")),
-        Meant::Object(old) => {
+        RenameSubject::Object(old) if *old.name == *new => return Err(format!("it is called {new}")),
+        RenameSubject::Object(old) => {
             let object = match &old.namespace {
                 Some(namespace) => format!("{}/{namespace}/{}", old.kind, old.name),
                 None => format!("{}/{}", old.kind, old.name),
@@ -162,7 +162,7 @@ fn subjects<'w>(world: &'w World, snapshot: &Snapshot, id: &ObjectId) -> Vec<Sub
     meant
 }
 
-fn refusals(state: &State<'_>, refused: &[Refused]) -> String {
+fn refusals(state: &ServerState<'_>, refused: &[Refused]) -> String {
     let lines = refused.iter().map(|one| {
         let place = one.location.as_ref().map(|place| {
             let ((line, _), _) = state.snapshot().positions(place);

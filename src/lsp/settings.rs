@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// All settings; each has a default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Settings {
+pub(super) struct EditorSettings {
     /// Who asks for diagnostics.
     pub(super) diagnostics: Delivery,
     /// What stands beside the text.
@@ -72,16 +72,16 @@ impl Default for CodeLens {
     }
 }
 
-impl Settings {
+impl EditorSettings {
     /// Read them; what is not understood is left at its default, and said.
-    pub(super) fn read(value: serde_json::Value) -> (Settings, Option<String>) {
+    pub(super) fn read(value: serde_json::Value) -> (EditorSettings, Option<String>) {
         if value.is_null() {
-            return (Settings::default(), None);
+            return (EditorSettings::default(), None);
         }
         match serde_json::from_value(value) {
             Ok(settings) => (settings, None),
             Err(error) => {
-                (Settings::default(), Some(format!("the settings of forebay can't be read: {error}")))
+                (EditorSettings::default(), Some(format!("the settings of forebay can't be read: {error}")))
             }
         }
     }

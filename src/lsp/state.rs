@@ -8,16 +8,16 @@
 
 use super::planned::{Plans, Sides};
 use super::position::{Encoding, Mapping, Ruler, path_of, uri_of};
-use super::settings::Settings;
+use super::settings::EditorSettings;
 use super::{Host, ServerFailure};
 use crate::config::{self, Config};
 use crate::files::{Snapshot, Store, git, is_manifest_path, read_named};
 use crate::lang::yaml::{FilePath, Location, Node, Tree};
 use crate::lint::baseline::Baseline;
-use crate::lint::engine::{self, Options};
-use crate::lint::{Finding, Group, Memo};
+use crate::lint::engine::{self, LintOptions};
+use crate::lint::{Finding, Group, LintMemo};
 use crate::report::objects::{self, Masks};
-use crate::report::secrets::Values;
+use crate::report::secrets::SecretValues;
 use crate::world::schemas::Schemas;
 use crate::world::{Effective, World};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -59,14 +59,14 @@ impl View {
     }
 }
 
-pub(super) struct State<'h> {
+pub(super) struct ServerState<'h> {
     pub(super) host: &'h Host<'h>,
     /// The root, as the system names it.
     pub(super) root: PathBuf,
     /// The root, as the editor names it: a link may lead to it.
     shown_root: PathBuf,
     pub(super) encoding: Encoding,
-    pub(super) settings: Settings,
+    pub(super) settings: EditorSettings,
     pub(super) config: Config,
     /// What is wrong with the configuration; the one before stays in use.
     config_mistakes: Vec<(String, String)>,
@@ -87,7 +87,7 @@ pub(super) struct State<'h> {
     /// How many of them are of the world; the rest is of texts that are broken.
     linted: usize,
     /// What the last lint keeps for the next one.
-    memo: Memo,
+    memo: LintMemo,
     /// What the saved state does.
     pub(super) plans: Plans,
     /// Whether texts changed since the view was made.
@@ -100,20 +100,20 @@ pub(super) struct State<'h> {
     rebuilt: bool,
 }
 
-impl<'h> State<'h> {
+impl<'h> ServerState<'h> {
     /// Open the repository of a folder.
     pub(super) fn open(
         host: &'h Host<'h>,
         folder: &Path,
         encoding: Encoding,
-        settings: Settings,
-    ) -> Result<State<'h>, ServerFailure> {
+        settings: EditorSettings,
+    ) -> Result<ServerState<'h>, ServerFailure> {
         let root = (host.root)(folder).map_err(ServerFailure::Root)?;
         let shown_root = shown_root(folder, &root);
         let store = Arc::new(Store::default());
         let disk = Arc::new(Snapshot::memory([], store.clone()));
         let world = World::new(&disk, &Config::default(), &[]);
-        let mut state = State {
+        let mut state = ServerState {
             host,
             root,
             shown_root,
@@ -133,7 +133,7 @@ impl<'h> State<'h> {
             truth: None,
             findings: Vec::new(),
             linted: 0,
-            memo: Memo::default(),
+            memo: LintMemo::default(),
             plans: Plans::default(),
             stale: true,
             unlinted: true,
@@ -302,7 +302,7 @@ impl<'h> State<'h> {
             false => self.view.world.like(snapshot, &self.config, &self.remotes),
         };
         if self.rebuilt {
-            self.memo = Memo::default();
+            self.memo = LintMemo::default();
         }
         let truth = truth.map(|snapshot| Arc::new(build(&snapshot)));
         let world = build(&shown);
@@ -351,7 +351,7 @@ impl<'h> State<'h> {
     /// Bring the findings up to date too.
     pub(super) fn refresh(&mut self) {
         self.refresh_view();
-        let options = Options { at: (self.host.at)(&self.config), ..Options::default() };
+        let options = LintOptions { at: (self.host.at)(&self.config), ..LintOptions::default() };
         if std::mem::take(&mut self.unlinted) {
             self.lint(&options);
         }
@@ -361,7 +361,7 @@ impl<'h> State<'h> {
     }
 
     /// What lint has to say of the world.
-    fn lint(&mut self, options: &Options) {
+    fn lint(&mut self, options: &LintOptions) {
         let world = self.truth.as_ref().unwrap_or(&self.view.world);
         let mut outcome = engine::run_again(world, &self.config, options, &mut self.memo);
         if let Some(baseline) = &self.baseline {
@@ -376,7 +376,7 @@ impl<'h> State<'h> {
     }
 
     /// What is wrong with texts that the world is not made of.
-    fn tell_broken(&mut self, options: &Options) {
+    fn tell_broken(&mut self, options: &LintOptions) {
         let world = self.truth.as_ref().unwrap_or(&self.view.world);
         let show = self.host.show;
         let mut broken: Vec<LocatedFinding> = Vec::new();
@@ -463,10 +463,10 @@ impl<'h> State<'h> {
     }
 
     /// What no message to the editor holds.
-    pub(super) fn secrets(&self) -> Arc<Values> {
+    pub(super) fn secrets(&self) -> Arc<SecretValues> {
         match self.view.masks.try_borrow_mut() {
             Ok(mut masks) => masks.values(self.snapshot()).clone(),
-            Err(_) => Arc::new(Values::of([&**self.snapshot()])),
+            Err(_) => Arc::new(SecretValues::of([&**self.snapshot()])),
         }
     }
 

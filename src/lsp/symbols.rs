@@ -1,13 +1,13 @@
 //! Outlines: the objects of a file, and those of the repository.
 
-use super::state::State;
+use super::state::ServerState;
 use crate::lang::text::clean;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::{Object, ObjectId};
 use lsp_types::{DocumentSymbol, SymbolInformation, SymbolKind};
 
 /// The objects of a file, with the parts of each.
-pub(super) fn of_document(state: &State<'_>, path: &str) -> Vec<DocumentSymbol> {
+pub(super) fn of_document(state: &ServerState<'_>, path: &str) -> Vec<DocumentSymbol> {
     let snapshot = state.snapshot();
     let Some(file) = snapshot.file(path) else { return Vec::new() };
     let mut symbols = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn of_document(state: &State<'_>, path: &str) -> Vec<DocumentSymbol> 
     symbols
 }
 
-fn object(state: &State<'_>, node: NodeRef<'_>) -> Option<DocumentSymbol> {
+fn object(state: &ServerState<'_>, node: NodeRef<'_>) -> Option<DocumentSymbol> {
     let id = ObjectId::of(node);
     let name = match &id {
         Some(id) => id.to_string(),
@@ -44,7 +44,7 @@ fn object(state: &State<'_>, node: NodeRef<'_>) -> Option<DocumentSymbol> {
 
 /// A field of an object; those of its spec too.
 fn part(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     name: &str,
     key: Location,
     value: NodeRef<'_>,
@@ -67,7 +67,7 @@ fn part(
 
 #[expect(deprecated, reason = "the protocol's type has a field that its tags replace")]
 fn symbol(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     name: &str,
     kind: SymbolKind,
     whole: &Location,
@@ -93,7 +93,7 @@ fn symbol(
 
 /// Objects of the repository whose name, kind or namespace holds all words.
 #[expect(deprecated, reason = "the protocol's type has a field that its tags replace")]
-pub(super) fn of_workspace(state: &State<'_>, query: &str) -> Vec<SymbolInformation> {
+pub(super) fn of_workspace(state: &ServerState<'_>, query: &str) -> Vec<SymbolInformation> {
     /// More than anybody reads.
     const LIMIT: usize = 500;
     let words: Vec<String> = query.split([' ', '/']).map(str::to_lowercase).collect();

@@ -4,8 +4,8 @@
 //! Who reads a value, and whether anybody does, is not told here.
 
 use super::place::{Spot, memberships, objects_of};
-use super::state::State;
-use crate::lang::text::markdown::{self, Reader};
+use super::state::ServerState;
+use crate::lang::text::markdown::{self, MarkdownViewer};
 use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::{EntryRef, Location, NodeRef, Source, pointer_segments};
 use crate::model::kinds::is_helm_release;
@@ -33,7 +33,7 @@ pub(super) struct Defaults<'w> {
 }
 
 /// A value that a chart knows.
-pub(super) struct Known {
+pub(super) struct ChartValue {
     pub(super) key: String,
     /// Its default, or its type, in a few words.
     pub(super) detail: String,
@@ -103,8 +103,8 @@ impl<'w> Defaults<'w> {
     }
 
     /// The keys of a map below `spec.values`.
-    pub(super) fn keys(&self, pointer: &str) -> Vec<Known> {
-        let mut all: Vec<Known> = Vec::new();
+    pub(super) fn keys(&self, pointer: &str) -> Vec<ChartValue> {
+        let mut all: Vec<ChartValue> = Vec::new();
         for (prefix, source) in &self.texts {
             let Some(map) = below(pointer, prefix).and_then(|inner| NodeRef::Source(source, 0).at(inner))
             else {
@@ -115,7 +115,7 @@ impl<'w> Defaults<'w> {
                     continue;
                 }
                 let comment = entry.key_location().map(|at| comment(source, at.start));
-                all.push(Known {
+                all.push(ChartValue {
                     key: entry.key.to_string(),
                     detail: shown(entry.value),
                     comment: comment.unwrap_or_default(),
@@ -126,7 +126,7 @@ impl<'w> Defaults<'w> {
         let charts = self.texts.iter().filter_map(|(prefix, _)| below(prefix, pointer)?.strip_prefix('/'));
         for key in charts.filter(|key| !key.contains('/')) {
             if !all.iter().any(|known| known.key == key) {
-                all.push(Known {
+                all.push(ChartValue {
                     key: key.to_owned(),
                     detail: "values of a chart in it".to_owned(),
                     comment: String::new(),
@@ -141,7 +141,7 @@ impl<'w> Defaults<'w> {
                 continue;
             }
             let kind = kind_of(schema);
-            all.push(Known {
+            all.push(ChartValue {
                 key: key.clone(),
                 is_nested: matches!(&*kind, "object" | "array"),
                 detail: kind,
@@ -181,7 +181,7 @@ impl<'w> Defaults<'w> {
         if entry.is_none() && schema.is_none() {
             return None;
         }
-        let plain = |text: &str| markdown::literal(text, Reader::Editor);
+        let plain = |text: &str| markdown::literal(text, MarkdownViewer::Editor);
         let mut parts = vec![format!("chart {}", plain(&self.label))];
         if let Some((entry, source)) = entry {
             parts.push(format!("default: {}", markdown::code(&shown(entry.value))));
@@ -201,7 +201,7 @@ impl<'w> Defaults<'w> {
 }
 
 /// What the chart says of the value at a place.
-pub(super) fn hover(state: &State<'_>, spot: &Spot<'_>) -> Option<String> {
+pub(super) fn hover(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<String> {
     let pointer = below_values(spot.object().1).filter(|pointer| !pointer.is_empty())?;
     let objects = objects_of(state.world(), spot);
     Defaults::of(state.world(), &objects)?.about(pointer)

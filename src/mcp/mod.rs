@@ -28,16 +28,16 @@ const ABOUT: &str = "forebay reads a GitOps repository of Flux and Cluster API m
     is unknown and counted under notChecked. Values of Secrets are masked.";
 
 /// What runs a tool with these words of a command line: its answer, or why there is none.
-pub(crate) type Run<'r> = dyn FnMut(&Tool, &[String]) -> Result<String, String> + 'r;
+pub(crate) type RunTool<'r> = dyn FnMut(&Tool, &[String]) -> Result<String, String> + 'r;
 
 struct Session<'s> {
-    run: &'s mut Run<'s>,
+    run: &'s mut RunTool<'s>,
     /// The words of the last call and its answer, for its further pages.
     last: Option<(Vec<String>, String)>,
 }
 
 /// Why a request isn't answered: JSON-RPC's code, and words.
-type Refusal = (i32, String);
+type RequestRefusal = (i32, String);
 
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
@@ -51,7 +51,7 @@ const INVALID_PARAMS: i32 = -32602;
 pub(crate) fn serve<'s>(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
-    run: &'s mut Run<'s>,
+    run: &'s mut RunTool<'s>,
 ) -> io::Result<()> {
     let mut session = Session { run, last: None };
     while let Some(line) = next_line(input)? {
@@ -92,7 +92,7 @@ fn next_line(input: &mut dyn BufRead) -> io::Result<Option<Option<Vec<u8>>>> {
     }
 }
 
-fn refused(id: &Value, (code, message): Refusal) -> Value {
+fn refused(id: &Value, (code, message): RequestRefusal) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
@@ -133,7 +133,7 @@ impl Session<'_> {
         })
     }
 
-    fn call(&mut self, params: &Map<String, Value>) -> Result<Value, Refusal> {
+    fn call(&mut self, params: &Map<String, Value>) -> Result<Value, RequestRefusal> {
         let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
             return Err((INVALID_PARAMS, format!("no tool `{}`; `tools/list` has all", clean(name))));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::model::cluster_api_kinds::BOOTSTRAP;
 use crate::model::keys::{
-    Domain, Grammar, KeyField, KeyOwner, Kinds, MetadataKey, On, Openness, Registry, Shape, Unread,
+    Domain, Grammar, KeyField, KeyOwner, KeyShape, Kinds, MetadataKey, On, Openness, Registry, Unread,
 };
 
 const CORE: &str = "cluster.x-k8s.io";
@@ -27,7 +27,7 @@ const CONTROL_PLANES: &[Kinds] = &[Kinds(CONTROL_PLANE, "KubeadmControlPlane")];
 /// An annotation that a person sets.
 const SETTING: MetadataKey = MetadataKey {
     name: "",
-    shape: Shape::Exact,
+    shape: KeyShape::Exact,
     field: KeyField::Annotation,
     on: On::Any,
     value: Grammar::Free,
@@ -74,7 +74,7 @@ const fn clusterctl(name: &'static str, effect: &'static str) -> MetadataKey {
 const fn others(name: &'static str) -> MetadataKey {
     MetadataKey {
         name,
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         field: KeyField::Either,
         class: KeyOwner::Note,
         reader: "a provider",
@@ -202,14 +202,14 @@ pub(crate) static KEYS: &[MetadataKey] = &[
     },
     MetadataKey {
         name: "pre-drain.delete.hook.machine.cluster.x-k8s.io",
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         on: On::Only(MACHINES),
         effect: "holds the draining of the Machine until it is removed",
         ..SETTING
     },
     MetadataKey {
         name: "pre-terminate.delete.hook.machine.cluster.x-k8s.io",
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         on: On::Only(MACHINES),
         effect: "holds the deletion of the infrastructure until it is removed",
         ..SETTING
@@ -251,7 +251,7 @@ pub(crate) static KEYS: &[MetadataKey] = &[
     },
     MetadataKey {
         name: "before-upgrade.hook.cluster.cluster.x-k8s.io",
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         on: On::Only(CLUSTERS),
         effect: "holds an upgrade of the Cluster until it is removed",
         since: Some((1, 10)),
@@ -295,7 +295,7 @@ pub(crate) static KEYS: &[MetadataKey] = &[
     internal("topology.internal.cluster.x-k8s.io/upgrade-step", "is the current step of an upgrade"),
     internal("topology.cluster.x-k8s.io/dry-run", "marks a dry run of the topology controller"),
     MetadataKey {
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         since: Some((1, 12)),
         ..internal("in-place-updates.internal.cluster.x-k8s.io/", "is a record of an in-place update")
     },
@@ -333,7 +333,7 @@ pub(crate) static KEYS: &[MetadataKey] = &[
     owner("machine-template-hash"),
     // Labels that reach the Node: `util/labels` `GetManagedLabels`.
     MetadataKey {
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         effect: "is copied from the Machine to its Node",
         ..others("node.cluster.x-k8s.io")
     },
@@ -403,7 +403,7 @@ pub(crate) static DOMAINS: &[Domain] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::keys::{Standing, table_faults};
+    use crate::model::keys::{KeyStanding, table_faults};
 
     #[test]
     fn rows_are_whole() {
@@ -455,12 +455,12 @@ mod tests {
         ];
         for (key, expected) in cases {
             let found = match CLUSTER_API.standing(key) {
-                Standing::Known(k) => format!("known: {}", k.name),
-                Standing::WrongPrefix(meant) => prefix(&meant[0]),
-                Standing::NearMiss(k) => near(k.name),
-                Standing::Unknown => "unknown".into(),
-                Standing::Open => "open".into(),
-                Standing::Foreign => "foreign".into(),
+                KeyStanding::Known(k) => format!("known: {}", k.name),
+                KeyStanding::WrongPrefix(meant) => prefix(&meant[0]),
+                KeyStanding::NearMiss(k) => near(k.name),
+                KeyStanding::Unknown => "unknown".into(),
+                KeyStanding::Open => "open".into(),
+                KeyStanding::Foreign => "foreign".into(),
             };
             assert_eq!(found, expected, "{key}");
         }

@@ -15,12 +15,12 @@ pub(crate) struct RemovedApi {
     /// First Kubernetes 1.x minor that no longer serves them.
     pub removed: u32,
     /// What to use instead; `None` where the kind itself is gone.
-    pub replacement: Option<Replacement>,
+    pub replacement: Option<ApiReplacement>,
 }
 
 /// The API version that came after.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Replacement {
+pub(crate) struct ApiReplacement {
     /// Group and version.
     pub api_version: &'static str,
     /// First Kubernetes 1.x minor that serves it.
@@ -44,8 +44,8 @@ pub(crate) enum ApiChange {
 /// API version of the table is served by it.
 pub(crate) const OLDEST_MAINTAINED: u32 = 34;
 
-const fn to(api_version: &'static str, since: u32, change: ApiChange) -> Option<Replacement> {
-    Some(Replacement { api_version, since, change })
+const fn to(api_version: &'static str, since: u32, change: ApiChange) -> Option<ApiReplacement> {
+    Some(ApiReplacement { api_version, since, change })
 }
 
 /// A row of the table.
@@ -53,7 +53,7 @@ const fn row(
     api_version: &'static str,
     kinds: &'static [&'static str],
     removed: u32,
-    replacement: Option<Replacement>,
+    replacement: Option<ApiReplacement>,
 ) -> RemovedApi {
     RemovedApi { api_version, kinds, removed, replacement }
 }
@@ -61,15 +61,16 @@ const fn row(
 /// apps/v1 fills in no selector.
 const SELECTOR: ApiChange = ApiChange::Required("/spec/selector");
 /// Of what runs Pods.
-const WORKLOAD: Option<Replacement> = to("apps/v1", 9, SELECTOR);
+const WORKLOAD: Option<ApiReplacement> = to("apps/v1", 9, SELECTOR);
 /// Of an Ingress, in both of its groups.
-const INGRESS: Option<Replacement> = to(
+const INGRESS: Option<ApiReplacement> = to(
     "networking.k8s.io/v1",
     19,
     ApiChange::Fields("`serviceName` and `servicePort` became `service`, and every path needs a `pathType`"),
 );
 /// Of admission policies in CEL.
-const ADMISSION_POLICY: Option<Replacement> = to("admissionregistration.k8s.io/v1", 30, ApiChange::Nothing);
+const ADMISSION_POLICY: Option<ApiReplacement> =
+    to("admissionregistration.k8s.io/v1", 30, ApiChange::Nothing);
 /// The metrics of an autoscaler.
 const METRICS: ApiChange =
     ApiChange::Fields("`targetAverageUtilization` and its like became `target` with `type` and a value");
@@ -225,7 +226,7 @@ pub(crate) static REMOVED: &[RemovedApi] = &[
 ];
 
 /// Of flow control before its last beta version.
-const FLOW_SHARES: Option<Replacement> = to(
+const FLOW_SHARES: Option<ApiReplacement> = to(
     "flowcontrol.apiserver.k8s.io/v1",
     29,
     ApiChange::Fields("`assuredConcurrencyShares` became `nominalConcurrencyShares`"),

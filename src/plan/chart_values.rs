@@ -6,7 +6,7 @@ use super::{Effect, Pair};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
 use crate::lang::text::{clean, counted, dotted};
 use crate::lang::yaml::{Location, pointer_to};
-use crate::sources::outcome::Meant;
+use crate::sources::outcome::UnreadValue;
 use crate::world::releases::Release;
 use serde_json::{Value, json};
 
@@ -44,7 +44,9 @@ fn tell_unread(
     parts.push(format!("{} {} read no more", counted(unread.len(), "value"), is_are(unread.len())));
     let told = unread.iter().take(NAMED).map(|(dead, meant)| {
         let now = match meant {
-            Some(Meant::Near(other) | Meant::Elsewhere(other)) => format!(", now `{}`", dotted(other)),
+            Some(UnreadValue::Near(other) | UnreadValue::Elsewhere(other)) => {
+                format!(", now `{}`", dotted(other))
+            }
             None => String::new(),
         };
         let place = place(pair, after.value_place(&pointer_to(&dead.path)).map(|place| place.location));
@@ -56,7 +58,9 @@ fn tell_unread(
         more(unread.len())
     ));
     let list = unread.iter().map(|(dead, meant)| {
-        let now = meant.as_ref().map(|(Meant::Near(other) | Meant::Elsewhere(other))| pointer_to(other));
+        let now = meant
+            .as_ref()
+            .map(|(UnreadValue::Near(other) | UnreadValue::Elsewhere(other))| pointer_to(other));
         json!({"path": pointer_to(&dead.path), "now": now})
     });
     details.insert("readNoMore".to_owned(), list.collect());

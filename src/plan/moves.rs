@@ -7,10 +7,11 @@ use super::{Effect, Pair, Placed, Side, pairs};
 use crate::lang::yaml::NodeRef;
 use crate::model::references::{Role as Reference, has_ready_expression, references};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
-use crate::simulate::takeover::helm::Release;
-use crate::simulate::takeover::orders::{OrdersOutcome, Outcome, explore};
+use crate::simulate::takeover::helm::WantedRelease;
+use crate::simulate::takeover::orders::{ObjectOutcome, OrdersOutcome, explore};
 use crate::simulate::takeover::{
-    Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Marks, Role, Settings, Ssa, State,
+    Build, Builds, ClusterState, DeletionPolicy, Dependency, Id, KustomizationSettings, Manifest, Marks,
+    Role, Ssa,
 };
 use crate::world::{Applied, ApplyTarget, Cluster, World};
 use serde_json::json;
@@ -87,7 +88,7 @@ pub(crate) fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
             let lost = moved.iter().filter_map(|(before, _)| {
                 let outcomes = answer.of(&(before.target.clone(), Id::from(&before.object.id)));
                 let loses = outcomes.iter().any(|outcome| outcome.loses());
-                loses.then(|| (before.object.id.clone(), !outcomes.contains(&&Outcome::Deleted)))
+                loses.then(|| (before.object.id.clone(), !outcomes.contains(&&ObjectOutcome::Deleted)))
             });
             out.push(Takeover {
                 cluster: pair.name.clone(),
@@ -106,7 +107,7 @@ pub(crate) fn takeovers(base: &World, head: &World) -> Vec<Takeover> {
 /// What becomes, in every order of the controllers, of an object that its
 /// Kustomization applies under another name.
 #[derive(Clone, Debug)]
-pub(crate) struct Replacement {
+pub(crate) struct MoveOutcome {
     /// How many ends the orders have.
     pub ends: usize,
     /// Whether every order was followed.
@@ -116,7 +117,7 @@ pub(crate) struct Replacement {
 }
 
 /// One object by two names, in each cluster that has it before and after a change.
-pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) -> Vec<Replacement> {
+pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &ObjectId) -> Vec<MoveOutcome> {
     let mut out = Vec::new();
     for pair in pairs(base, head) {
         let before = pair.before.get(&key_of(old));
@@ -127,7 +128,7 @@ pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &Obj
         let (before, after) = (replaced(before), replaced(after));
         let Some(still) = head.applied(by.id.namespace.as_deref(), &by.id.name) else { continue };
         let ids = [by.id.clone()];
-        let mut state = State::default();
+        let mut state = ClusterState::default();
         state.place(ApplyTarget::Local, manifest(base, by, 0, &ids), None);
         state.place(ApplyTarget::Local, before, Some(&Id::from(&by.id)));
         state.revision();
@@ -140,9 +141,9 @@ pub(crate) fn replacements(base: &World, head: &World, old: &ObjectId, new: &Obj
         for start in [state.clone(), with(state, late)] {
             let answer = explore(&start, &builds);
             let releases = answer.outcomes.iter().filter(|((_, id), _)| &*id.group == "helm.sh");
-            let lost = releases.filter(|(_, outcomes)| outcomes.keys().any(Outcome::loses));
+            let lost = releases.filter(|(_, outcomes)| outcomes.keys().any(ObjectOutcome::loses));
             let lost = lost.map(|((_, id), _)| id.name.to_string()).next();
-            out.push(Replacement { ends: answer.ends, complete: answer.complete, uninstalled: lost });
+            out.push(MoveOutcome { ends: answer.ends, complete: answer.complete, uninstalled: lost });
         }
     }
     out
@@ -153,7 +154,7 @@ fn key_of(id: &ObjectId) -> super::Key<'_> {
 }
 
 /// The same state with another manifest of a Kustomization in it.
-fn with(mut state: State, manifest: Manifest) -> State {
+fn with(mut state: ClusterState, manifest: Manifest) -> ClusterState {
     if let Some(live) = state.objects.get_mut(&(ApplyTarget::Local, manifest.id.clone())) {
         live.manifest = manifest;
     }
@@ -163,7 +164,7 @@ fn with(mut state: State, manifest: Manifest) -> State {
 fn replaced(placed: &Placed<'_>) -> Manifest {
     let mut manifest = plain(placed);
     if kinds::is_helm_release(&placed.object.id)
-        && let Some(release) = Release::of(&placed.object.id, placed.object.node.get_ref())
+        && let Some(release) = WantedRelease::of(&placed.object.id, placed.object.node.get_ref())
     {
         manifest.role = Role::HelmRelease(release);
     }
@@ -197,7 +198,7 @@ fn one(
     pair: &Pair<'_>,
     (from, to): (&Applied, &Applied),
     (before, after): Moved<'_, '_>,
-    outcomes: &[&Outcome],
+    outcomes: &[&ObjectOutcome],
     complete: bool,
 ) -> Effect {
     let id = &after.object.id;
@@ -210,7 +211,7 @@ fn one(
     effect.reason = format!("applied by {new} instead of {old}");
     let loses = outcomes.iter().any(|outcome| outcome.loses());
     let certain = loses && complete && outcomes.iter().all(|outcome| outcome.loses());
-    let stays_away = outcomes.contains(&&Outcome::Deleted);
+    let stays_away = outcomes.contains(&&ObjectOutcome::Deleted);
     let word = in_the_orders((loses, certain, stays_away), outcomes, complete, (&old, &new), || {
         pair.head.is_some_and(|head| find(head, &from.id).is_none())
     });
@@ -218,7 +219,7 @@ fn one(
     if stays_away && is_suspended(pair.head, &to.id, to.node.get_ref()) {
         effect.consequences.push(format!("{new} is suspended and does not take it over"));
     }
-    if outcomes.contains(&&Outcome::RecreatedLater) && !stays_away {
+    if outcomes.contains(&&ObjectOutcome::RecreatedLater) && !stays_away {
         effect.consequences.push(format!("in some orders it comes back only at {new}'s next interval"));
     }
     if loses {
@@ -249,13 +250,13 @@ fn one(
 /// What the orders in which the controllers may run come to for the object.
 fn in_the_orders(
     (loses, certain, stays_away): (bool, bool, bool),
-    outcomes: &[&Outcome],
+    outcomes: &[&ObjectOutcome],
     complete: bool,
     (old, new): (&str, &str),
     is_gone: impl Fn() -> bool,
 ) -> String {
     match (loses, certain, stays_away) {
-        (false, ..) if outcomes.contains(&&Outcome::Kept) => {
+        (false, ..) if outcomes.contains(&&ObjectOutcome::Kept) => {
             format!("it stays with {old}'s labels in every order")
         }
         (false, ..) if complete => format!("{new} takes it over in every order"),
@@ -310,7 +311,7 @@ fn simulate(pair: &Pair<'_>, from: &Applied, to: &Applied, moved: &[Moved<'_, '_
         let parent = cluster.applied.get(applied.parent? as usize)?;
         (parent.id != applied.id || applied.parent.is_some()).then(|| parent.id.clone())
     };
-    let mut state = State::default();
+    let mut state = ClusterState::default();
     let mut builds = Builds::new();
     for id in &ids {
         let (old, new) = (find(base, id), find(head, id));
@@ -375,7 +376,7 @@ fn marks(node: NodeRef<'_>) -> Marks {
 /// A Kustomization as the simulator knows it.
 fn manifest(cluster: &Cluster, applied: &Applied, build: u64, ids: &[ObjectId]) -> Manifest {
     let node = applied.node.get_ref();
-    let mut settings = Settings {
+    let mut settings = KustomizationSettings {
         suspend: is_suspended(Some(cluster), &applied.id, node),
         prune: prunes(node),
         deletion_policy: DeletionPolicy::of(node.str_at("/spec/deletionPolicy").as_deref()),
@@ -430,7 +431,7 @@ fn waits_for(cluster: &Cluster, applied: &Applied, ids: &[ObjectId]) -> Vec<Depe
     found
 }
 
-fn fingerprint(settings: &Settings) -> u64 {
+fn fingerprint(settings: &KustomizationSettings) -> u64 {
     use std::hash::{DefaultHasher, Hasher as _};
     let mut hasher = DefaultHasher::new();
     hasher.write(format!("{settings:?}").as_bytes());

@@ -14,7 +14,7 @@ use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, Name, ObjectId, Severity};
-use crate::simulate::takeover::helm::{Release, TargetChange};
+use crate::simulate::takeover::helm::{TargetChange, WantedRelease};
 use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::FxHashSet;
 use serde_json::json;
@@ -192,7 +192,7 @@ fn rejected(
     before: &Placed<'_>,
     after: &Placed<'_>,
     changes: &[FieldChange],
-    refusal: &refused::Refusal,
+    refusal: &refused::ChangeRefusal,
 ) -> Effect {
     let id = &after.object.id;
     let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
@@ -231,8 +231,8 @@ fn reinstalled(
     if !kinds::is_helm_release(id) {
         return None;
     }
-    let old = Release::of(&before.object.id, before.object.node.get_ref())?;
-    let new = Release::of(id, after.object.node.get_ref())?;
+    let old = WantedRelease::of(&before.object.id, before.object.node.get_ref())?;
+    let new = WantedRelease::of(id, after.object.node.get_ref())?;
     let elsewhere = old.target != new.target;
     let change = new.changes(&old);
     if change.is_none() && !elsewhere {
@@ -270,7 +270,7 @@ fn reinstalled(
 }
 
 /// Where a release is installed from now on, or as what.
-fn moved(change: Option<TargetChange>, old: &Release, new: &Release) -> String {
+fn moved(change: Option<TargetChange>, old: &WantedRelease, new: &WantedRelease) -> String {
     match change {
         Some(TargetChange::Storage) => {
             format!("Helm's storage is in namespace {} instead of {}", new.storage, old.storage)

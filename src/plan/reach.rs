@@ -32,7 +32,7 @@ impl Reach {
 
 /// How well a file is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reading {
+enum FileReading {
     /// By a build of which a part is not known: a patch may change what is not here.
     InPart,
     /// By a build that is known whole.
@@ -47,7 +47,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     let is_input = |path: &str| base.inputs.contains(path) || head.inputs.contains(path);
     let is_part = |path: &str| in_one_of(&charts, path) || is_input(path);
     let mut changed: BTreeSet<&str> = BTreeSet::new();
-    let (named_before, named_after) = (Named::of(base), Named::of(head));
+    let (named_before, named_after) = (ListedTexts::of(base), ListedTexts::of(head));
     for (here, there, named) in [(base, head, &named_before), (head, base, &named_after)] {
         for file in here.snapshot.files() {
             // Most files are held once by both.
@@ -90,9 +90,9 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
     }
     for path in touching {
         match readings.get(path) {
-            Some(Reading::Whole) => {}
-            Some(Reading::InPart) if told.contains(path) || says_the_same(base, head, path) => {}
-            Some(Reading::InPart) => reach.in_part.push(path.to_owned()),
+            Some(FileReading::Whole) => {}
+            Some(FileReading::InPart) if told.contains(path) || says_the_same(base, head, path) => {}
+            Some(FileReading::InPart) => reach.in_part.push(path.to_owned()),
             None => reach.unread.push(path.to_owned()),
         }
     }
@@ -138,10 +138,10 @@ fn above(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The texts of kustomizations by their directories, each with a `/` behind it.
-struct Named<'w>(FxHashMap<&'w str, Vec<(&'w str, &'w str)>>);
+struct ListedTexts<'w>(FxHashMap<&'w str, Vec<(&'w str, &'w str)>>);
 
-impl<'w> Named<'w> {
-    fn of(world: &'w World) -> Named<'w> {
+impl<'w> ListedTexts<'w> {
+    fn of(world: &'w World) -> ListedTexts<'w> {
         let mut texts: FxHashMap<&str, Vec<(&str, &str)>> = FxHashMap::default();
         for file in world.snapshot.files() {
             let (directory, name) = file.path.split_at(file.path.rfind('/').map_or(0, |at| at + 1));
@@ -151,7 +151,7 @@ impl<'w> Named<'w> {
                 texts.entry(directory).or_default().push((&file.path, &stream.text));
             }
         }
-        Named(texts)
+        ListedTexts(texts)
     }
 
     /// Whether a kustomization above a file names it: a patch, a generator's file.
@@ -186,9 +186,9 @@ fn says_the_same(base: &World, head: &World, path: &str) -> bool {
 
 /// All files that a build which was followed has read, and those that state an object
 /// of a cluster.
-fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
-    let mut found: FxHashMap<&str, Reading> = FxHashMap::default();
-    let mut add = |path: &'w str, reading: Reading| {
+fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, FileReading> {
+    let mut found: FxHashMap<&str, FileReading> = FxHashMap::default();
+    let mut add = |path: &'w str, reading: FileReading| {
         let known = found.entry(path).or_insert(reading);
         *known = (*known).max(reading);
     };
@@ -196,9 +196,9 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
         for cluster in world.applied_clusters() {
             for applied in &cluster.applied {
                 let reading = match &applied.outcome {
-                    Outcome::Built { partial, .. } if partial.is_empty() => Reading::Whole,
-                    Outcome::Failed(failure) if !builds::is_own_limit(failure) => Reading::Whole,
-                    Outcome::Built { .. } | Outcome::Failed(_) => Reading::InPart,
+                    Outcome::Built { partial, .. } if partial.is_empty() => FileReading::Whole,
+                    Outcome::Failed(failure) if !builds::is_own_limit(failure) => FileReading::Whole,
+                    Outcome::Built { .. } | Outcome::Failed(_) => FileReading::InPart,
                     Outcome::External(_) | Outcome::Unknown(_) | Outcome::MissingPath => continue,
                 };
                 let read = applied.files_read.iter().filter_map(FilePath::of_root);
@@ -208,7 +208,7 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, Reading> {
                 // A patch may change what is not here too.
                 let own = object.files.iter().filter(|(role, _)| *role == FileRole::Resource);
                 let own = own.filter_map(|(_, location)| location.file.of_root());
-                own.for_each(|path| add(path, Reading::Whole));
+                own.for_each(|path| add(path, FileReading::Whole));
             }
         }
     }

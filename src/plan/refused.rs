@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 /// Why a change is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ChangeRefusal {
     /// Index of the decisive one among the changes; `None` where the whole decides.
     pub change: usize,
     /// Why, in a phrase.
@@ -71,7 +71,7 @@ pub(super) fn refusal(
     old: NodeRef<'_>,
     new: NodeRef<'_>,
     changes: &[FieldChange],
-) -> Option<Refusal> {
+) -> Option<ChangeRefusal> {
     // What a conversion makes of it is not known here.
     if old.str_at("/apiVersion") != new.str_at("/apiVersion") {
         return None;
@@ -82,7 +82,7 @@ pub(super) fn refusal(
                 return None;
             }
             let (reason, immutable, note) = field(id, old, change)?;
-            Some(Refusal { change: index, reason: reason.to_owned(), immutable, note })
+            Some(ChangeRefusal { change: index, reason: reason.to_owned(), immutable, note })
         })
     })
 }
@@ -264,7 +264,12 @@ fn claim(path: &str, change: &FieldChange) -> Option<Verdict> {
 }
 
 /// What is refused for the object as it becomes, or for what it loses.
-fn whole(id: &ObjectId, old: NodeRef<'_>, new: NodeRef<'_>, changes: &[FieldChange]) -> Option<Refusal> {
+fn whole(
+    id: &ObjectId,
+    old: NodeRef<'_>,
+    new: NodeRef<'_>,
+    changes: &[FieldChange],
+) -> Option<ChangeRefusal> {
     let at = |pointer: &str| {
         changes.iter().position(|change| within(&change.path, pointer) || within(pointer, &change.path))
     };
@@ -283,7 +288,7 @@ fn whole(id: &ObjectId, old: NodeRef<'_>, new: NodeRef<'_>, changes: &[FieldChan
                 .iter()
                 .position(|change| change.path == format!("/spec/versions/{{name={name}}}"))
                 .or_else(|| at("/spec/versions"))?;
-            (!has_unknown && !listed).then(|| Refusal {
+            (!has_unknown && !listed).then(|| ChangeRefusal {
                 change: index,
                 reason: format!(
                     "version {name} is the one in which objects are stored: it must stay in spec.versions until \
@@ -296,7 +301,7 @@ fn whole(id: &ObjectId, old: NodeRef<'_>, new: NodeRef<'_>, changes: &[FieldChan
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet" | "StatefulSet") => {
             let index = at("/spec/template/metadata/labels")?;
             let mismatch = |node: NodeRef<'_>| unselected(node, "/spec/selector/matchLabels");
-            (mismatch(old) == Some(false) && mismatch(new) == Some(true)).then(|| Refusal {
+            (mismatch(old) == Some(false) && mismatch(new) == Some(true)).then(|| ChangeRefusal {
                 change: index,
                 reason: "spec.selector must match the labels of spec.template".to_owned(),
                 immutable: false,
@@ -313,7 +318,7 @@ fn whole(id: &ObjectId, old: NodeRef<'_>, new: NodeRef<'_>, changes: &[FieldChan
             let index = at("/spec/rolloutStrategy")
                 .or_else(|| at("/spec/rollout"))
                 .or_else(|| at("/spec/replicas"))?;
-            (zero && replicas < 3).then(|| Refusal {
+            (zero && replicas < 3).then(|| ChangeRefusal {
                 change: index,
                 reason: "maxSurge: 0 needs three replicas or more".to_owned(),
                 immutable: false,
@@ -328,9 +333,9 @@ fn machine_deployment(
     old: NodeRef<'_>,
     new: NodeRef<'_>,
     at: &dyn Fn(&str) -> Option<usize>,
-) -> Option<Refusal> {
+) -> Option<ChangeRefusal> {
     let refused = |change: usize, reason: &str| {
-        Some(Refusal { change, reason: reason.to_owned(), immutable: false, note: None })
+        Some(ChangeRefusal { change, reason: reason.to_owned(), immutable: false, note: None })
     };
     if let Some(index) = at("/spec/template/metadata/labels").or_else(|| at("/spec/selector")) {
         let mismatch = |node: NodeRef<'_>| unselected(node, "/spec/selector/matchLabels");
@@ -353,13 +358,13 @@ fn machine_deployment(
 
 /// A Kubernetes version must be a whole semantic version.
 /// Source: Cluster API `util/version.KubeSemver`.
-fn version(new: NodeRef<'_>, pointer: &str, at: &dyn Fn(&str) -> Option<usize>) -> Option<Refusal> {
+fn version(new: NodeRef<'_>, pointer: &str, at: &dyn Fn(&str) -> Option<usize>) -> Option<ChangeRefusal> {
     let index = at(pointer)?;
     let text = new.str_at(pointer)?;
     let numbers: Vec<&str> =
         text.strip_prefix('v').unwrap_or(&text).split(['-', '+']).next()?.split('.').collect();
     let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (numbers.len() != 3 || !numbers.iter().all(is_number)).then(|| Refusal {
+    (numbers.len() != 3 || !numbers.iter().all(is_number)).then(|| ChangeRefusal {
         change: index,
         reason: format!("`{text}` is no version of Kubernetes such as v1.34.2"),
         immutable: false,
@@ -387,7 +392,7 @@ fn unselected(node: NodeRef<'_>, selector: &str) -> Option<bool> {
 }
 
 /// For programs: why it is refused.
-pub(super) fn details(refusal: &Refusal) -> Value {
+pub(super) fn details(refusal: &ChangeRefusal) -> Value {
     json!({"reason": refusal.reason, "immutable": refusal.immutable})
 }
 

@@ -17,13 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What charts make on one side, by identity, with the release; what a file states as well
 /// is left to that.
-pub(super) type Made<'w> = BTreeMap<Key<'w>, (Placed<'w>, &'w Release)>;
+pub(super) type RenderedObjects<'w> = BTreeMap<Key<'w>, (Placed<'w>, &'w Release)>;
 
 /// What charts make in a cluster before and after, where a release differs.
 #[derive(Default)]
 pub(super) struct Rendered<'w> {
-    pub(super) before: Made<'w>,
-    pub(super) after: Made<'w>,
+    pub(super) before: RenderedObjects<'w>,
+    pub(super) after: RenderedObjects<'w>,
     /// Keys of both sides by the release that makes them.
     by_release: BTreeMap<&'w ObjectId, BTreeSet<Key<'w>>>,
 }
@@ -66,8 +66,12 @@ impl<'w> Rendered<'w> {
     }
 }
 
-fn made<'w>(world: &'w World, cluster: Option<&'w Cluster>, written: &super::Objects<'w>) -> Made<'w> {
-    let mut all = Made::new();
+fn made<'w>(
+    world: &'w World,
+    cluster: Option<&'w Cluster>,
+    written: &super::Objects<'w>,
+) -> RenderedObjects<'w> {
+    let mut all = RenderedObjects::new();
     let Some(cluster) = cluster else { return all };
     for (member, object) in world.rendered(cluster) {
         let id = &object.id;

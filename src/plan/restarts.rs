@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// How a workload reads an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Reads {
+enum WorkloadReads {
     /// As files, which the kubelet renews.
     Files,
     /// As files by `subPath`, which it does not renew.
@@ -64,11 +64,11 @@ fn content_changed(effect: &Effect) -> bool {
     })
 }
 
-fn words(found: &BTreeMap<&ObjectId, Reads>) -> Vec<String> {
-    let of = |reads: Reads| -> Vec<String> {
+fn words(found: &BTreeMap<&ObjectId, WorkloadReads>) -> Vec<String> {
+    let of = |reads: WorkloadReads| -> Vec<String> {
         found.iter().filter(|(_, own)| **own == reads).map(|(id, _)| id.to_string()).collect()
     };
-    let say = |reads: Reads, one: &str, many: &str, rest: &str| {
+    let say = |reads: WorkloadReads, one: &str, many: &str, rest: &str| {
         let names = of(reads);
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -78,19 +78,19 @@ fn words(found: &BTreeMap<&ObjectId, Reads>) -> Vec<String> {
     };
     let told = [
         say(
-            Reads::Environment,
+            WorkloadReads::Environment,
             "takes it as environment",
             "take it as environment",
             "running Pods keep the old values until something restarts them",
         ),
         say(
-            Reads::SubPath,
+            WorkloadReads::SubPath,
             "mounts it by subPath",
             "mount it by subPath",
             "running Pods keep the old file until something restarts them",
         ),
         say(
-            Reads::Files,
+            WorkloadReads::Files,
             "mounts it",
             "mount it",
             "files are renewed within minutes, Pods are not restarted",
@@ -103,8 +103,8 @@ fn words(found: &BTreeMap<&ObjectId, Reads>) -> Vec<String> {
 fn readers<'w>(
     pair: &Pair<'w>,
     rolling: &BTreeSet<ObjectId>,
-) -> BTreeMap<Read<'w>, BTreeMap<&'w ObjectId, Reads>> {
-    let mut found: BTreeMap<Read<'_>, BTreeMap<&ObjectId, Reads>> = BTreeMap::new();
+) -> BTreeMap<Read<'w>, BTreeMap<&'w ObjectId, WorkloadReads>> {
+    let mut found: BTreeMap<Read<'_>, BTreeMap<&ObjectId, WorkloadReads>> = BTreeMap::new();
     let Some(head) = pair.head else { return found };
     for (member, object) in pair.head_world.members(head) {
         let id = &object.id;
@@ -127,20 +127,20 @@ fn readers<'w>(
 }
 
 /// What the Pods of a workload read.
-fn read_by(pod: NodeRef<'_>) -> Vec<(&'static str, String, Reads)> {
+fn read_by(pod: NodeRef<'_>) -> Vec<(&'static str, String, WorkloadReads)> {
     let mut found = Vec::new();
-    let mut add = |node: NodeRef<'_>, pointer: &str, kind: &'static str, reads: Reads| {
+    let mut add = |node: NodeRef<'_>, pointer: &str, kind: &'static str, reads: WorkloadReads| {
         found.extend(node.str_at(pointer).map(|name| (kind, name.into_owned(), reads)));
     };
     let containers = || ["/containers", "/initContainers"].into_iter().flat_map(|list| pod.items_at(list));
     for container in containers() {
         for from in container.items_at("/envFrom") {
-            add(from, "/configMapRef/name", "ConfigMap", Reads::Environment);
-            add(from, "/secretRef/name", "Secret", Reads::Environment);
+            add(from, "/configMapRef/name", "ConfigMap", WorkloadReads::Environment);
+            add(from, "/secretRef/name", "Secret", WorkloadReads::Environment);
         }
         for entry in container.items_at("/env") {
-            add(entry, "/valueFrom/configMapKeyRef/name", "ConfigMap", Reads::Environment);
-            add(entry, "/valueFrom/secretKeyRef/name", "Secret", Reads::Environment);
+            add(entry, "/valueFrom/configMapKeyRef/name", "ConfigMap", WorkloadReads::Environment);
+            add(entry, "/valueFrom/secretKeyRef/name", "Secret", WorkloadReads::Environment);
         }
     }
     for volume in pod.items_at("/volumes") {
@@ -149,7 +149,7 @@ fn read_by(pod: NodeRef<'_>) -> Vec<(&'static str, String, Reads)> {
             mount.str_at("/name").is_some_and(|own| own == name)
                 && ["/subPath", "/subPathExpr"].iter().any(|field| mount.at(field).is_some())
         });
-        let reads = if by_part { Reads::SubPath } else { Reads::Files };
+        let reads = if by_part { WorkloadReads::SubPath } else { WorkloadReads::Files };
         add(volume, "/configMap/name", "ConfigMap", reads);
         add(volume, "/secret/secretName", "Secret", reads);
         for source in volume.items_at("/projected/sources") {

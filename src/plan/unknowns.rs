@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Kind, namespace and name of what variables come from.
-type Source<'n> = (&'n str, Option<&'n str>, &'n str);
+type VariableSource<'n> = (&'n str, Option<&'n str>, &'n str);
 
 /// One effect for each Kustomization that substitutes from such a source.
 pub(super) fn effects(pair: &Pair<'_>) -> Vec<Effect> {
     let Some(head) = pair.head.filter(|_| pair.base.is_some()) else { return Vec::new() };
-    let mut changed: BTreeMap<Source<'_>, (&ObjectId, Option<Location>)> = BTreeMap::new();
+    let mut changed: BTreeMap<VariableSource<'_>, (&ObjectId, Option<Location>)> = BTreeMap::new();
     for (key, before, after) in pair.kept() {
         let (target, Name { group, kind, namespace, name }) = *key;
         if !group.is_empty() || !matches!(kind, "Secret" | "ConfigMap") || *target != ApplyTarget::Local {

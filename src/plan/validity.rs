@@ -18,7 +18,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 
 /// What the API server refuses in an object.
-struct Refused {
+struct RefusedObject {
     /// Why, in a phrase.
     reason: String,
     /// Who says so: `with Flux 2.7`; empty where the version does not matter.
@@ -159,10 +159,10 @@ fn is_proposed(id: &ObjectId, violation: &Violation<'_, '_>, cluster: &Cluster) 
     is_field && is_taken(id, &violation.pointer, are_available(&cluster.settings))
 }
 
-fn not_served(kind: &TableKind, release: usize, node: NodeRef<'_>) -> Refused {
+fn not_served(kind: &TableKind, release: usize, node: NodeRef<'_>) -> RefusedObject {
     let product = kind.product;
     let group = if kind.group().is_empty() { String::new() } else { format!("{}/", kind.group()) };
-    Refused {
+    RefusedObject {
         reason: format!("{group}{} {} is not served", kind.version(), kind.kind()),
         by: format!("with {} {}", product.name(), product.releases()[release]),
         pointer: "/apiVersion".to_owned(),
@@ -171,7 +171,7 @@ fn not_served(kind: &TableKind, release: usize, node: NodeRef<'_>) -> Refused {
     }
 }
 
-fn by_schema(judge: &Judge<'_>, violation: &Violation<'_, '_>, node: NodeRef<'_>) -> Refused {
+fn by_schema(judge: &Judge<'_>, violation: &Violation<'_, '_>, node: NodeRef<'_>) -> RefusedObject {
     let field = match dotted(&violation.pointer) {
         field if field.is_empty() => "the object".to_owned(),
         field => format!("`{field}`"),
@@ -199,10 +199,15 @@ fn by_schema(judge: &Judge<'_>, violation: &Violation<'_, '_>, node: NodeRef<'_>
         _ => String::new(),
     };
     let place = violation.node.location().or_else(|| node.location_at(&violation.pointer));
-    Refused { reason, by, pointer: violation.pointer.clone(), place, invalid }
+    RefusedObject { reason, by, pointer: violation.pointer.clone(), place, invalid }
 }
 
-fn effect(pair: &Pair<'_>, before: Option<&Placed<'_>>, after: &Placed<'_>, refused: &Refused) -> Effect {
+fn effect(
+    pair: &Pair<'_>,
+    before: Option<&Placed<'_>>,
+    after: &Placed<'_>,
+    refused: &RefusedObject,
+) -> Effect {
     let id = &after.object.id;
     let mut effect = Effect::new(pair, EffectKind::Refused, id);
     effect.target = after.target.clone();

@@ -6,7 +6,7 @@ use crate::files::ChartStores;
 use crate::lang::template::Version;
 use crate::lang::text::{clean, counted};
 use crate::model::ObjectId;
-use crate::sources::request::{Asked, Request};
+use crate::sources::request::{Asked, ChartRequest};
 use crate::sources::resolve::{ChartPlace, FoundChart, Missing, is_exact};
 use crate::world::releases::Release;
 use crate::world::{Cluster, World};
@@ -16,13 +16,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A chart that releases mean, as they ask for it.
-pub(crate) struct Row<'w> {
+pub(crate) struct MeantChartRow<'w> {
     pub name: String,
     /// The version or range that is asked for; of a chart of a file tree what its
     /// Chart.yaml says.
     pub version: String,
     /// What is asked for by the first of the releases; `None` where that isn't known here.
-    pub request: Option<&'w Request>,
+    pub request: Option<&'w ChartRequest>,
     /// The releases, each once.
     pub releases: Vec<&'w ObjectId>,
     /// Where it was found, or why it wasn't.
@@ -30,15 +30,15 @@ pub(crate) struct Row<'w> {
 }
 
 /// The charts of the wanted clusters, in order of their names and versions.
-pub(crate) fn rows<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<Row<'w>> {
-    let mut rows: BTreeMap<(String, String, String), Row<'w>> = BTreeMap::new();
+pub(crate) fn rows<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> Vec<MeantChartRow<'w>> {
+    let mut rows: BTreeMap<(String, String, String), MeantChartRow<'w>> = BTreeMap::new();
     let clusters = world.clusters.iter().filter(|cluster| wanted(cluster) && world.counts(cluster));
     for release in clusters.flat_map(|cluster| &cluster.releases) {
         let request = release.request.as_ref().ok();
-        let (name, version, url) = request.map_or(("", "", None), Request::named);
+        let (name, version, url) = request.map_or(("", "", None), ChartRequest::named);
         let from = match (request, url) {
             (_, Some(url)) => url.to_owned(),
-            (Some(Request { source: (kind, namespace, source), chart, .. }), None) => {
+            (Some(ChartRequest { source: (kind, namespace, source), chart, .. }), None) => {
                 format!("{kind}/{namespace:?}/{source}/{chart:?}")
             }
             (None, None) => {
@@ -46,7 +46,7 @@ pub(crate) fn rows<'w>(world: &'w World, wanted: impl Fn(&Cluster) -> bool) -> V
             }
         };
         let version = if version.is_empty() { tree_version(release) } else { version.to_owned() };
-        let row = rows.entry((name.to_owned(), version.clone(), from)).or_insert_with(|| Row {
+        let row = rows.entry((name.to_owned(), version.clone(), from)).or_insert_with(|| MeantChartRow {
             name: name.to_owned(),
             version,
             request,
@@ -75,7 +75,7 @@ fn tree_version(release: &Release) -> String {
 }
 
 /// The answer for programs.
-pub(crate) fn json(rows: &[Row<'_>], stores: &ChartStores) -> Value {
+pub(crate) fn json(rows: &[MeantChartRow<'_>], stores: &ChartStores) -> Value {
     let charts = rows.iter().map(|row| {
         let found = row.found.ok().map(|found| place(found, stores));
         let assumed = row.found.ok().and_then(|found| found.assumed.as_deref());
@@ -99,7 +99,7 @@ pub(crate) fn json(rows: &[Row<'_>], stores: &ChartStores) -> Value {
     value!({"charts": charts.collect::<Vec<_>>()})
 }
 
-fn source(request: &Request) -> Value {
+fn source(request: &ChartRequest) -> Value {
     let (kind, namespace, name) = &request.source;
     let mut source = value!({"kind": kind, "name": name});
     if let Some(namespace) = namespace {
@@ -128,7 +128,7 @@ fn place(found: &FoundChart, stores: &ChartStores) -> Value {
 
 /// The newest version of a chart that a store has, where it is newer than the one that is
 /// asked for.
-fn newer(row: &Row<'_>, stores: &ChartStores) -> Option<String> {
+fn newer(row: &MeantChartRow<'_>, stores: &ChartStores) -> Option<String> {
     let own = match row.found {
         Ok(FoundChart { place: ChartPlace::Store(chart), .. }) => chart.version.clone(),
         _ if is_exact(&row.version) => row.version.clone(),
@@ -151,14 +151,15 @@ fn newer(row: &Row<'_>, stores: &ChartStores) -> Option<String> {
 }
 
 /// The answer for people.
-pub(crate) fn text(rows: &[Row<'_>], all: &[Row<'_>], stores: &ChartStores) -> String {
+pub(crate) fn text(rows: &[MeantChartRow<'_>], all: &[MeantChartRow<'_>], stores: &ChartStores) -> String {
     let mut out = String::new();
     if rows.is_empty() {
         out.push_str(if all.is_empty() { "no release means a chart\n" } else { "no chart is missing\n" });
         return out;
     }
-    let longest =
-        |text: &dyn Fn(&Row<'_>) -> usize, least: usize| rows.iter().map(text).max().unwrap_or(0).max(least);
+    let longest = |text: &dyn Fn(&MeantChartRow<'_>) -> usize, least: usize| {
+        rows.iter().map(text).max().unwrap_or(0).max(least)
+    };
     let name = longest(&|row| clean(shown(&row.name)).chars().count(), "CHART".len());
     let version = longest(&|row| clean(shown(&row.version)).chars().count(), "VERSION".len());
     let _ = writeln!(out, "{:name$}   {:version$}   RELEASES   FOUND", "CHART", "VERSION");
@@ -202,9 +203,10 @@ fn told(found: &FoundChart, stores: &ChartStores) -> String {
 }
 
 /// The last line: `3 of 4 charts found, for 44 of 45 releases; …`.
-fn summary(rows: &[Row<'_>]) -> String {
-    let releases =
-        |rows: &mut dyn Iterator<Item = &Row<'_>>| rows.map(|row| row.releases.len()).sum::<usize>();
+fn summary(rows: &[MeantChartRow<'_>]) -> String {
+    let releases = |rows: &mut dyn Iterator<Item = &MeantChartRow<'_>>| {
+        rows.map(|row| row.releases.len()).sum::<usize>()
+    };
     let found = rows.iter().filter(|row| row.found.is_ok()).count();
     let with = releases(&mut rows.iter().filter(|row| row.found.is_ok()));
     let all = releases(&mut rows.iter());

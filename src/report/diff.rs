@@ -5,8 +5,8 @@ use super::summary::fixable;
 use crate::files::Snapshot;
 use crate::lang::text::{clean, counted, is_sign, line_start, push};
 use crate::lang::yaml::FilePath;
-use crate::rewrite::fix::Outcome;
-use crate::rewrite::{FileChange, Refusal};
+use crate::rewrite::fix::FixOutcome;
+use crate::rewrite::{FileChange, RewriteRefusal};
 use similar::{ChangeTag, TextDiff};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -121,7 +121,7 @@ fn shown_lines(text: &str, masks: &[Range<u32>]) -> Vec<String> {
 pub(crate) fn summary(
     out: &mut dyn Write,
     before: &Snapshot,
-    outcome: &Outcome,
+    outcome: &FixOutcome,
     written: bool,
     alone: bool,
 ) -> io::Result<()> {
@@ -146,7 +146,7 @@ pub(crate) fn summary(
 }
 
 /// A refusal in one line: where, why, and the way out.
-pub(crate) fn sentence(snapshot: &Snapshot, refusal: &Refusal) -> String {
+pub(crate) fn sentence(snapshot: &Snapshot, refusal: &RewriteRefusal) -> String {
     let mut place = line_start(&refusal.path);
     let stream = snapshot.file(&refusal.path).and_then(|file| snapshot.stream(file));
     if let (Some(range), Some(stream)) = (&refusal.range, stream) {

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::parts::{object, paragraph, width};
-use super::stated::Stated;
+use super::stated::StatedVersions;
 use crate::lang::text::clean;
 use crate::model::ObjectId;
 use crate::model::value::unknown;
 use crate::simulate::cluster_api::hooks::Hook;
-use crate::simulate::cluster_api::hooks::simulate::{Event, RuntimeSdk, Simulation, State, Step, StepKind};
+use crate::simulate::cluster_api::hooks::simulate::{
+    Event, HookStep, RuntimeSdk, Simulation, StepKind, StepState,
+};
 
 /// The body of the contract `forebay.simulate-hooks/v1`.
 pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Value {
@@ -29,7 +31,7 @@ pub fn json(cluster: Option<&str>, id: &ObjectId, simulation: &Simulation) -> Va
     })
 }
 
-fn step(step: &Step) -> Value {
+fn step(step: &HookStep) -> Value {
     let (kind, hook) = match step.kind {
         StepKind::Hook(hook) => ("hook", Some(hook.name())),
         StepKind::Mutation(hook) => ("hook", Some(hook.name())),
@@ -56,7 +58,12 @@ fn step(step: &Step) -> Value {
 const REASON: usize = 46;
 
 /// The answer for a person.
-pub fn text(cluster: Option<&str>, version: &Stated, id: &ObjectId, simulation: &Simulation) -> String {
+pub fn text(
+    cluster: Option<&str>,
+    version: &StatedVersions,
+    id: &ObjectId,
+    simulation: &Simulation,
+) -> String {
     let mut out = String::new();
     let cluster = cluster.map_or(String::new(), |cluster| format!("cluster {}, ", clean(cluster)));
     let _ = writeln!(out, "{cluster}{version}");
@@ -93,8 +100,8 @@ pub fn text(cluster: Option<&str>, version: &Stated, id: &ObjectId, simulation: 
 }
 
 /// Pending hooks that come one after the other share a line.
-fn merges(step: &Step) -> bool {
-    step.state == State::Pending
+fn merges(step: &HookStep) -> bool {
+    step.state == StepState::Pending
         && matches!(
             step.kind,
             StepKind::Hook(
@@ -137,9 +144,9 @@ fn heading(out: &mut String, id: &ObjectId, simulation: &Simulation) {
     out.push('\n');
 }
 
-fn line(number: usize, steps: &[Step]) -> String {
+fn line(number: usize, steps: &[HookStep]) -> String {
     let Some(step) = steps.first() else { return String::new() };
-    let stopped = matches!(step.state, State::Blocked | State::Aborted);
+    let stopped = matches!(step.state, StepState::Blocked | StepState::Aborted);
     let marker = if stopped { '>' } else { ' ' };
     let state = if stopped { step.state.name().to_uppercase() } else { step.state.name().to_owned() };
     let what = match step.kind {
@@ -163,7 +170,9 @@ fn line(number: usize, steps: &[Step]) -> String {
     };
     // What is not reached calls nothing yet.
     let asked = match (&step.handlers, step.state) {
-        (Some(names), State::Done | State::Blocked | State::Aborted) if !names.is_empty() => names.join(", "),
+        (Some(names), StepState::Done | StepState::Blocked | StepState::Aborted) if !names.is_empty() => {
+            names.join(", ")
+        }
         _ => String::new(),
     };
     let said =
@@ -183,12 +192,13 @@ fn line(number: usize, steps: &[Step]) -> String {
     line
 }
 
-fn to(step: &Step) -> String {
+fn to(step: &HookStep) -> String {
     step.to.as_ref().map(|version| format!(" to {version}")).unwrap_or_default()
 }
 
 fn footer(out: &mut String, simulation: &Simulation) {
-    let stopped = simulation.steps.iter().find(|s| matches!(s.state, State::Blocked | State::Aborted));
+    let stopped =
+        simulation.steps.iter().find(|s| matches!(s.state, StepState::Blocked | StepState::Aborted));
     let unknown_handlers = simulation.steps.iter().any(|s| s.handlers.is_none());
     let silence = simulation.runtime_sdk.silence();
     let notes = || simulation.notes.iter().filter(|note| Some(note.as_str()) != silence);
@@ -196,7 +206,7 @@ fn footer(out: &mut String, simulation: &Simulation) {
         out.push('\n');
     }
     if let Some(step) = stopped {
-        let while_ = if step.state == State::Aborted { "while it fails" } else { "while blocked" };
+        let while_ = if step.state == StepState::Aborted { "while it fails" } else { "while blocked" };
         let withheld = format!("{while_}: {}", simulation.withheld.join("; "));
         paragraph(out, &clean(&withheld), "  ");
         paragraph(out, &clean(&format!("to unblock: {}", step.unblock.join("; "))), "  ");

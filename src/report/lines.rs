@@ -1,7 +1,7 @@
 //! The sink that everything people or logs read goes through: no line is a command
 //! to the runner of a workflow, nothing invisible is in it, and no secret leaves.
 
-use super::secrets::{Values, stars};
+use super::secrets::{SecretValues, stars};
 use crate::lang::text::{is_command, is_visible, push};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ pub(crate) enum Shape {
 pub(crate) struct Lines<W: Write> {
     inner: W,
     shape: Shape,
-    secrets: Option<Arc<Values>>,
+    secrets: Option<Arc<SecretValues>>,
     /// Whether the lines may have colours and links of our own.
     ansi: bool,
     line: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) struct Lines<W: Write> {
 impl<W: Write> Lines<W> {
     /// A sink over a writer; `secrets` are what the repository holds, `None` where
     /// they are to be shown.
-    pub(crate) fn new(inner: W, shape: Shape, secrets: Option<Arc<Values>>) -> Lines<W> {
+    pub(crate) fn new(inner: W, shape: Shape, secrets: Option<Arc<SecretValues>>) -> Lines<W> {
         Lines { inner, shape, secrets, ansi: false, line: Vec::new() }
     }
 
@@ -64,7 +64,7 @@ impl<W: Write> Lines<W> {
 }
 
 /// A line as it may leave.
-pub(super) fn line_of<'l>(line: &'l str, shape: Shape, secrets: Option<&Values>) -> Cow<'l, str> {
+pub(super) fn line_of<'l>(line: &'l str, shape: Shape, secrets: Option<&SecretValues>) -> Cow<'l, str> {
     let line = match secrets {
         Some(secrets) if shape != Shape::Yaml => masked(line, shape, secrets),
         _ => Cow::Borrowed(line),
@@ -130,7 +130,7 @@ pub(crate) fn json_escape(out: &mut String, c: char) {
 
 /// The line with stars for secret values; never for a part of the format itself,
 /// which a value may be made to look like.
-fn masked<'l>(line: &'l str, shape: Shape, secrets: &Values) -> Cow<'l, str> {
+fn masked<'l>(line: &'l str, shape: Shape, secrets: &SecretValues) -> Cow<'l, str> {
     let mut found = secrets.find(line);
     if found.is_empty() {
         return line.into();

@@ -3,7 +3,7 @@
 use super::entries::{self, FindingGroup, by_text};
 use super::{Lint, rule_url};
 use crate::config::Level;
-use crate::lang::text::markdown::{self, Reader};
+use crate::lang::text::markdown::{self, MarkdownViewer};
 use crate::lang::text::{clean, counted};
 use crate::lint::engine::NotChecked;
 use std::io::{self, Write};
@@ -145,7 +145,7 @@ pub(crate) fn prose(text: &str) -> String {
 
 /// Text that Markdown shows as it is: no markup, no mention, no link.
 pub(crate) fn literal(text: &str) -> String {
-    markdown::literal(text, Reader::Forge)
+    markdown::literal(text, MarkdownViewer::Forge)
 }
 
 /// Text as code in a table cell.

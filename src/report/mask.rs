@@ -1,7 +1,7 @@
 //! The bytes of a file that no output shows: where values of Secrets stand, and where a
 //! hand has copied them to.
 
-use super::secrets::Values;
+use super::secrets::SecretValues;
 use crate::files::Snapshot;
 use crate::lang::yaml::FilePath;
 use std::collections::HashMap;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Masks {
     files: HashMap<FilePath, Vec<Range<u32>>>,
-    values: Option<Arc<Values>>,
+    values: Option<Arc<SecretValues>>,
 }
 
 impl Masks {
     /// Masks of values that are known already, those of the tree among them.
-    pub(crate) fn of_values(values: Option<Arc<Values>>) -> Masks {
+    pub(crate) fn of_values(values: Option<Arc<SecretValues>>) -> Masks {
         Masks { values, ..Masks::default() }
     }
 
     /// The secret values of the tree.
-    pub(crate) fn values(&mut self, snapshot: &Snapshot) -> &Arc<Values> {
-        self.values.get_or_insert_with(|| Values::of([snapshot]).into())
+    pub(crate) fn values(&mut self, snapshot: &Snapshot) -> &Arc<SecretValues> {
+        self.values.get_or_insert_with(|| SecretValues::of([snapshot]).into())
     }
 
     /// The hidden ranges of a file, in order and apart.

@@ -46,11 +46,11 @@ pub(crate) mod values;
 use crate::config::Level;
 use crate::files::{Content, Snapshot};
 use crate::lang::yaml::{FilePath, Location};
-use crate::lint::engine::Outcome;
+use crate::lint::engine::LintOutcome;
 use crate::lint::{Applicability, Edit, Finding, Fix, Rule};
 use crate::world::World;
 use jiff::Timestamp;
-use secrets::Values;
+use secrets::SecretValues;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub struct Lint<'a> {
     /// What was looked at.
     pub world: &'a World,
     /// What was found.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a LintOutcome,
     /// Lowest level that is printed; the summary counts all.
     pub show: Level,
     /// The time that was asked for.
@@ -103,7 +103,7 @@ pub struct Lint<'a> {
     /// with `/`. Services that show files want paths of the repository.
     pub prefix: String,
     /// The secret values of what was read, where somebody has looked for them.
-    pub secrets: Option<Arc<Values>>,
+    pub secrets: Option<Arc<SecretValues>>,
 }
 
 impl<'a> Lint<'a> {
@@ -157,7 +157,7 @@ impl<'a> Lint<'a> {
 
 /// A location in terms that people and other programs use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ShownPlace {
     /// 1-based line and Unicode-scalar column of the first character.
     pub from: (u32, u32),
     /// 1-based line and column after the last character.
@@ -170,9 +170,9 @@ pub struct Place {
 
 /// Where a location is, or `None` where its file is no text (or is no file of
 /// the snapshot).
-pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
+pub fn place(snapshot: &Snapshot, location: &Location) -> Option<ShownPlace> {
     let file = snapshot.find(&location.file)?;
-    let whole = Place { from: (1, 1), to: (1, 1), start: 0, end: 0 };
+    let whole = ShownPlace { from: (1, 1), to: (1, 1), start: 0, end: 0 };
     let Ok(blob) = snapshot.blob(file) else { return Some(whole) };
     let Content::Text(stream) = blob.content() else {
         // No characters are known there: lines and columns of bytes.
@@ -183,7 +183,7 @@ pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
             let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
             (line as u32 + 1, column as u32 + 1)
         };
-        return Some(Place {
+        return Some(ShownPlace {
             from: position(location.start),
             to: position(location.end),
             start: u64::from(location.start),
@@ -199,7 +199,7 @@ pub fn place(snapshot: &Snapshot, location: &Location) -> Option<Place> {
         let before = stream.text.get(..offset as usize).unwrap_or(&stream.text);
         2 + 2 * before.chars().map(|c| c.len_utf16() as u64).sum::<u64>()
     };
-    Some(Place { from, to, start: byte(location.start), end: byte(location.end) })
+    Some(ShownPlace { from, to, start: byte(location.start), end: byte(location.end) })
 }
 
 /// The edits of a fix that may be told: none of one that writes the value of a Secret

@@ -5,7 +5,7 @@ use super::json::inert;
 use super::lines::{Shape, is_complete_command, line_of};
 pub(crate) use super::mask::Masks;
 use super::parts;
-use super::secrets::Values;
+use super::secrets::SecretValues;
 use crate::files::{Snapshot, secrets};
 use crate::lang::text::{clean, is_hostile};
 use crate::lang::yaml::emit::{self, EmitError};
@@ -28,7 +28,7 @@ pub(crate) fn masked(object: NodeRef<'_>, snapshot: &Snapshot, masks: &mut Masks
     node
 }
 
-fn mask_texts(node: &mut Node, depth: usize, values: &Values) {
+fn mask_texts(node: &mut Node, depth: usize, values: &SecretValues) {
     if depth > emit::DEPTH_LIMIT {
         return;
     }

@@ -5,20 +5,20 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::parts::{location, object, of_clusters, paragraph, shared, width};
-use super::stated::{Stated, heads};
+use super::stated::{StatedVersions, heads};
 use crate::files::Snapshot;
 use crate::lang::text::clean;
 use crate::lang::yaml::Location;
 use crate::model::value::unknown;
 use crate::simulate::cluster_api::propagation::simulate::Derived;
-use crate::simulate::cluster_api::propagation::{Keys, MetadataEntry, Source};
+use crate::simulate::cluster_api::propagation::{KeySource, Keys, MetadataEntry};
 
 /// What one cluster derives.
 pub struct ClusterMetadata {
     /// Its name.
     pub name: Option<String>,
     /// The version of Cluster API that is simulated.
-    pub version: Stated,
+    pub version: StatedVersions,
     /// What controllers make of its objects.
     pub derived: Vec<Derived>,
 }
@@ -81,8 +81,8 @@ fn keys(snapshot: &Snapshot, keys: &Keys) -> Value {
             None => unknown("known in the cluster only"),
         };
         let (source, place) = match &entry.source {
-            Source::Field { pointer, location: place } => (pointer.as_str(), place.as_ref()),
-            Source::Controller(name) => (*name, None),
+            KeySource::Field { pointer, location: place } => (pointer.as_str(), place.as_ref()),
+            KeySource::Controller(name) => (*name, None),
         };
         json!({"value": value, "source": source, "location": location(snapshot, place)})
     };
@@ -131,8 +131,8 @@ fn block(out: &mut String, snapshot: &Snapshot, derived: &Derived) {
     {
         for (key, entry) in keys {
             match &entry.source {
-                Source::Controller(_) => by_controllers.push(key.as_str()),
-                Source::Field { location, .. } => {
+                KeySource::Controller(_) => by_controllers.push(key.as_str()),
+                KeySource::Field { location, .. } => {
                     let value = entry.value.as_deref().unwrap_or("(known in the cluster only)");
                     let place = place(snapshot, location.as_ref());
                     placed(out, &format!("{field} {key}={value}"), &place);

@@ -3,7 +3,7 @@
 use super::parts;
 use crate::lang::text::clean;
 use crate::lang::yaml::{Location, pointer_segments};
-use crate::lint::workloads::{Target, UnseenCause, Workloads};
+use crate::lint::workloads::{TargetState, UnseenCause, Workloads};
 use crate::model::{ObjectId, workloads};
 use crate::rewrite::subject::home;
 use crate::world::named::{Named, named_by};
@@ -14,14 +14,14 @@ use std::fmt::Write as _;
 /// The references of an object of one cluster, both ways.
 pub(crate) struct References<'w> {
     world: &'w World,
-    to: Vec<(Named, Standing<'w>)>,
+    to: Vec<(Named, TargetStanding<'w>)>,
     /// The object that refers, its field, and what of the object's making is meant where
     /// it isn't the object itself.
     from: Vec<(&'w Effective, Named, Option<String>)>,
 }
 
 /// What is known of what a reference names.
-enum Standing<'w> {
+enum TargetStanding<'w> {
     Here(&'w Effective),
     /// A controller makes it of this object.
     Made(&'w Effective),
@@ -30,14 +30,14 @@ enum Standing<'w> {
     Absent,
 }
 
-impl Standing<'_> {
+impl TargetStanding<'_> {
     /// The word of the JSON contract.
     fn word(&self) -> &'static str {
         match self {
-            Standing::Here(_) => "here",
-            Standing::Made(_) => "made",
-            Standing::Unseen(_) => "unseen",
-            Standing::Absent => "absent",
+            TargetStanding::Here(_) => "here",
+            TargetStanding::Made(_) => "made",
+            TargetStanding::Unseen(_) => "unseen",
+            TargetStanding::Absent => "absent",
         }
     }
 }
@@ -47,14 +47,14 @@ impl<'w> References<'w> {
     pub(crate) fn of(world: &'w World, cluster: &'w Cluster, object: &'w Effective) -> References<'w> {
         let names = Workloads::of(world, cluster);
         let standing = |named: &Named| match names.target(named.named()) {
-            Target::Here(found) => Standing::Here(found),
-            Target::Made(of, _) => Standing::Made(of),
-            Target::Absent(cause) => match cause {
-                Some(cause) => Standing::Unseen(words(cause)),
-                None => Standing::Absent,
+            TargetState::Here(found) => TargetStanding::Here(found),
+            TargetState::Made(of, _) => TargetStanding::Made(of),
+            TargetState::Absent(cause) => match cause {
+                Some(cause) => TargetStanding::Unseen(words(cause)),
+                None => TargetStanding::Absent,
             },
         };
-        let mut to: Vec<(Named, Standing<'w>)> = Vec::new();
+        let mut to: Vec<(Named, TargetStanding<'w>)> = Vec::new();
         for named in named_by(&object.id, object.node.get_ref()) {
             let found = standing(&named);
             to.push((named, found));
@@ -90,10 +90,10 @@ impl<'w> References<'w> {
         for (named, standing) in &self.to {
             let optional = if named.optional { ", which is optional" } else { "" };
             let standing = match standing {
-                Standing::Here(object) => at(object),
-                Standing::Made(of) => format!(", made of {}{}", clean(&of.id.to_string()), at(of)),
-                Standing::Unseen(why) => format!(": not here; {}", clean(why)),
-                Standing::Absent => ": not here".to_owned(),
+                TargetStanding::Here(object) => at(object),
+                TargetStanding::Made(of) => format!(", made of {}{}", clean(&of.id.to_string()), at(of)),
+                TargetStanding::Unseen(why) => format!(": not here; {}", clean(why)),
+                TargetStanding::Absent => ": not here".to_owned(),
             };
             let _ = writeln!(out, "    {}{optional}{standing}", clean(&target(named)));
             field(&mut out, named);
@@ -118,7 +118,7 @@ impl<'w> References<'w> {
         let location = |named: &Named| parts::location(snapshot, named.location.as_ref());
         let to = self.to.iter().map(|(named, standing)| {
             let maker = match standing {
-                Standing::Made(of) => parts::object(&of.id),
+                TargetStanding::Made(of) => parts::object(&of.id),
                 _ => Value::Null,
             };
             json!({

@@ -30,17 +30,17 @@ const LIMIT: usize = 1 << 17;
 
 /// Secret texts.
 #[derive(Debug, Default)]
-pub struct Values {
+pub struct SecretValues {
     /// In order.
     known: Vec<Box<str>>,
     /// Finds how they begin.
     starts: Option<AhoCorasick>,
 }
 
-impl Values {
+impl SecretValues {
     /// What the Secrets of trees hold, what makes and changes them, and of the trees
     /// beside them.
-    pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> Values {
+    pub(crate) fn of<'s>(trees: impl IntoIterator<Item = &'s Snapshot>) -> SecretValues {
         let mut known: BTreeSet<String> = BTreeSet::new();
         for snapshot in trees {
             add_of(snapshot, &mut known);
@@ -55,7 +55,7 @@ impl Values {
             // What is searched is little; the other kinds take longer to build.
             .kind(Some(AhoCorasickKind::NoncontiguousNFA))
             .build(starts);
-        Values { starts: starts.ok().filter(|_| !known.is_empty()), known }
+        SecretValues { starts: starts.ok().filter(|_| !known.is_empty()), known }
     }
 
     /// Where secret texts are: known values, credentials in URLs. In order, and
@@ -247,7 +247,7 @@ mod tests {
             ],
             Arc::new(Store::default()),
         );
-        let values = Values::of([&snapshot]);
+        let values = SecretValues::of([&snapshot]);
         for (text, expected) in [
             ("x hunter2-marker y", "x *** y"),
             ("aHVudGVyMi1tYXJrZXI=", "***"),
@@ -279,7 +279,7 @@ mod tests {
                 "https://u:${PASSWORD}@example.com/?token=${TOKEN}",
             ),
         ] {
-            assert_eq!(Values::default().mask(text), expected);
+            assert_eq!(SecretValues::default().mask(text), expected);
         }
     }
 }

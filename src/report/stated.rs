@@ -12,14 +12,14 @@ use std::fmt;
 /// `Flux 2.8.8 (clusters/production/gotk-components.yaml:3)`; where nothing states
 /// it, what it is taken for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stated {
+pub struct StatedVersions {
     /// The version, as it is simulated.
     pub(crate) what: String,
     /// The place that states it.
     pub(crate) place: Option<String>,
 }
 
-impl fmt::Display for Stated {
+impl fmt::Display for StatedVersions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
         self.place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
@@ -27,7 +27,7 @@ impl fmt::Display for Stated {
 }
 
 /// The version of a product in a cluster.
-pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> Stated {
+pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings) -> StatedVersions {
     let (setting, (major, minors), released) = match product {
         Product::Flux => (&settings.flux, &FLUX, *FLUX.1.end()),
         Product::ClusterApi => (&settings.cluster_api, &CLUSTER_API, CLUSTER_API_RELEASED),
@@ -35,7 +35,7 @@ pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings
     let (name, newest) = (product.name(), minors.end());
     let Some(version) = setting.value else {
         let what = format!("simulated as {name} {major}.{released}, as nothing states its version");
-        return Stated { what, place: None };
+        return StatedVersions { what, place: None };
     };
     let judged = match version.within(&(*major, minors.clone())) {
         true if version.minor_in(*major) > released => ", which is not released".to_owned(),
@@ -47,15 +47,15 @@ pub(crate) fn version(snapshot: &Snapshot, product: Product, settings: &Settings
         Some((text, _)) if judged.is_empty() => format!(": {text}"),
         _ => judged,
     };
-    Stated {
+    StatedVersions {
         what: clean(&format!("{name} {version}{judged}")).into_owned(),
         place: from(snapshot, setting).map(|place| clean(&place).into_owned()),
     }
 }
 
 /// The versions of several clusters in a few words.
-pub(crate) fn together<'a>(versions: impl IntoIterator<Item = &'a Stated>) -> String {
-    let mut found: Vec<&Stated> = Vec::new();
+pub(crate) fn together<'a>(versions: impl IntoIterator<Item = &'a StatedVersions>) -> String {
+    let mut found: Vec<&StatedVersions> = Vec::new();
     for version in versions {
         if !found.contains(&version) {
             found.push(version);
@@ -82,12 +82,12 @@ const WHERE: &str = " (`forebay config show` says where)";
 /// entry: what all of them have in common needs no title below it.
 pub(crate) fn heads(
     out: &mut String,
-    clusters: impl IntoIterator<Item = (Option<String>, Stated)>,
+    clusters: impl IntoIterator<Item = (Option<String>, StatedVersions)>,
     none: &str,
 ) -> Option<Vec<String>> {
-    let mut found: Vec<(Vec<String>, Vec<Stated>)> = Vec::new();
+    let mut found: Vec<(Vec<String>, Vec<StatedVersions>)> = Vec::new();
     for (name, version) in clusters {
-        let is_same = |(names, known): &&mut (Vec<String>, Vec<Stated>)| {
+        let is_same = |(names, known): &&mut (Vec<String>, Vec<StatedVersions>)| {
             names.is_empty() == name.is_none() && known[0].what == version.what
         };
         match found.iter_mut().find(is_same) {

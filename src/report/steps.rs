@@ -5,7 +5,7 @@ use super::parts::{location, object, paragraph};
 use crate::files::Snapshot;
 use crate::lang::text::{clean, counted};
 use crate::rewrite::FileChange;
-use crate::rewrite::refactor::{Refused, Series, Step};
+use crate::rewrite::refactor::{RefactoringStep, Refused, Series};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io;
@@ -18,7 +18,7 @@ const LEFT: usize = 5;
 
 /// What a run does with the steps.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'r> {
+pub struct StepsRun<'r> {
     /// The step that it does; none where it only tells.
     pub does: Option<usize>,
     /// Whether files are written.
@@ -28,7 +28,7 @@ pub struct Run<'r> {
 }
 
 /// The steps for people.
-pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
+pub fn text(snapshot: &Snapshot, series: &Series, run: StepsRun<'_>) -> String {
     let mut out = String::new();
     let many = series.steps.len() > 1;
     let steps = if many { format!(", in {} steps", series.steps.len()) } else { String::new() };
@@ -74,7 +74,7 @@ pub fn text(snapshot: &Snapshot, series: &Series, run: Run<'_>) -> String {
 }
 
 /// What a step does, and what to wait for after it.
-fn paragraphs_of(out: &mut String, step: &Step, count: usize, run: Run<'_>) {
+fn paragraphs_of(out: &mut String, step: &RefactoringStep, count: usize, run: StepsRun<'_>) {
     let many = count > 1;
     let state = match (step.done, run.does == Some(step.number), run.writes) {
         (true, ..) => " (the tree has it)",
@@ -105,7 +105,7 @@ fn paragraphs_of(out: &mut String, step: &Step, count: usize, run: Run<'_>) {
     }
 }
 
-fn proof(step: &Step) -> String {
+fn proof(step: &RefactoringStep) -> String {
     let proof = &step.proof;
     if proof.adopted == 0 && proof.orders <= 1 {
         return "nothing else changes in any cluster".to_owned();
@@ -204,7 +204,7 @@ pub fn patch(
     before: &Snapshot,
     after: &Snapshot,
     series: &Series,
-    step: &Step,
+    step: &RefactoringStep,
 ) -> io::Result<()> {
     let total = series.steps.len();
     writeln!(out, "From {} Mon Sep 17 00:00:00 2001", "0".repeat(40))?;

@@ -2,7 +2,7 @@
 
 use super::parts::{alike, location, object, of_clusters, paragraph, shared, width};
 use super::place;
-use super::stated::{Stated, together};
+use super::stated::{StatedVersions, together};
 use crate::lang::text::{clean, counted, shorten, wrap};
 use crate::lang::yaml::NodeRef;
 use crate::model::value::unknown;
@@ -10,7 +10,7 @@ use crate::model::{ObjectId, kinds};
 use crate::simulate::behaviour::Product;
 use crate::simulate::gating::objects::{Gating, Job, suspends};
 use crate::simulate::gating::timeline::{
-    Range, State as Position, StateChange, Subject, SubjectKind, simulate,
+    PassState as Position, Range, StateChange, SubjectKind, TimedSubject, simulate,
 };
 use crate::simulate::relations::Relations;
 use crate::simulate::suspend::{Suspension, consequences, resumption, suspension};
@@ -21,7 +21,7 @@ use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 
 /// One suspendable object of a cluster.
-pub(crate) struct State<'w> {
+pub(crate) struct SuspendState<'w> {
     cluster: &'w Cluster,
     id: &'w ObjectId,
     /// Whether it is a HelmChart that helm-controller makes.
@@ -29,12 +29,12 @@ pub(crate) struct State<'w> {
     suspension: Suspension<'w>,
     consequences: Vec<String>,
     /// What CronJobs make of it around the moment asked about.
-    scheduled: Option<Subject>,
+    scheduled: Option<TimedSubject>,
 }
 
 /// The suspendable objects, and what was not read of them.
 pub struct States<'w> {
-    states: Vec<State<'w>>,
+    states: Vec<SuspendState<'w>>,
     /// CronJobs with a command about a suspension that cannot be read, and the
     /// command.
     pub unread: Vec<(ObjectId, String)>,
@@ -81,7 +81,7 @@ pub fn states<'w>(
             None => Vec::new(),
         };
         subjects.retain(|subject| subject.kind == SubjectKind::CronJob);
-        let mut own: Vec<State<'w>> = Vec::new();
+        let mut own: Vec<SuspendState<'w>> = Vec::new();
         let made = charts.iter().filter(|chart| std::ptr::eq(chart.cluster, cluster));
         let made = made.map(|chart| (&chart.id, chart.node.get_ref(), None));
         let written = local().map(|(_, object)| (&object.id, object.node.get_ref(), Some(object)));
@@ -104,7 +104,14 @@ pub fn states<'w>(
                 Some(subject) => consequences.push(next(subject)),
                 None => consequences.extend(jobs_of(&gating, id)),
             }
-            own.push(State { cluster, id, is_made: object.is_none(), suspension, consequences, scheduled });
+            own.push(SuspendState {
+                cluster,
+                id,
+                is_made: object.is_none(),
+                suspension,
+                consequences,
+                scheduled,
+            });
         }
         own.sort_by(|a, b| a.id.cmp(b.id));
         own.dedup_by(|a, b| a.id == b.id);
@@ -123,7 +130,7 @@ fn jobs_of(gating: &Gating, id: &ObjectId) -> Option<String> {
 }
 
 /// What comes after the moment that was asked about.
-fn next(subject: &Subject) -> String {
+fn next(subject: &TimedSubject) -> String {
     if let Some(why) = &subject.unknown {
         return format!("its state at that time is unknown: {why}");
     }
@@ -184,7 +191,7 @@ pub fn json(world: &World, states: &States<'_>) -> Value {
         };
         let suspended = match (suspension.suspended, &state.scheduled) {
             (Some(known), _) => value!(known),
-            (None, Some(Subject { unknown: Some(why), .. })) => unknown(why),
+            (None, Some(TimedSubject { unknown: Some(why), .. })) => unknown(why),
             (None, _) => unknown("whether the controllers read the annotation, or the value, is unknown"),
         };
         let next = state.scheduled.as_ref().and_then(|subject| subject.timeline.changes.first());
@@ -280,14 +287,14 @@ fn share(one: &[String], other: &[String]) -> bool {
 /// What is said of a cluster.
 struct OfCluster {
     name: Option<String>,
-    version: Stated,
-    rows: Vec<Row>,
+    version: StatedVersions,
+    rows: Vec<ObjectRow>,
     counts: String,
 }
 
 /// What is said of an object.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Row {
+struct ObjectRow {
     object: String,
     suspended: &'static str,
     ways: String,
@@ -297,7 +304,7 @@ struct Row {
     is_annotated: bool,
 }
 
-impl State<'_> {
+impl SuspendState<'_> {
     /// Ways in which it is, or seems, suspended. What a CronJob sets is the
     /// field.
     fn ways(&self) -> Vec<&'static str> {
@@ -314,8 +321,8 @@ impl State<'_> {
 }
 
 impl OfCluster {
-    fn new(world: &World, states: &[State<'_>]) -> OfCluster {
-        let count = |is: &dyn Fn(&State<'_>) -> bool| states.iter().filter(|state| is(state)).count();
+    fn new(world: &World, states: &[SuspendState<'_>]) -> OfCluster {
+        let count = |is: &dyn Fn(&SuspendState<'_>) -> bool| states.iter().filter(|state| is(state)).count();
         let suspended = count(&|state| state.suspension.suspended == Some(true));
         let seems = count(&|state| {
             state.suspension.annotation.is_some() && state.suspension.suspended == Some(false)
@@ -335,17 +342,17 @@ impl OfCluster {
         let cluster = states.first().map(|first| first.cluster);
         OfCluster {
             name: cluster.and_then(|cluster| cluster.name.as_deref()).map(str::to_owned),
-            version: cluster.map_or_else(Stated::default, |cluster| {
+            version: cluster.map_or_else(StatedVersions::default, |cluster| {
                 super::stated::version(&world.snapshot, Product::Flux, &cluster.settings)
             }),
-            rows: shown.map(|state| Row::new(world, state)).collect(),
+            rows: shown.map(|state| ObjectRow::new(world, state)).collect(),
             counts,
         }
     }
 }
 
-impl Row {
-    fn new(world: &World, state: &State<'_>) -> Row {
+impl ObjectRow {
+    fn new(world: &World, state: &SuspendState<'_>) -> ObjectRow {
         let snapshot = &*world.snapshot;
         let suspended = match state.suspension.suspended {
             Some(true) => "yes",
@@ -364,7 +371,7 @@ impl Row {
             let line = place(snapshot, &location)?.from.0;
             Some(format!("{}:{line}", location.file))
         });
-        Row {
+        ObjectRow {
             object: clean(&state.id.to_string()).into_owned(),
             suspended,
             ways,
@@ -376,7 +383,7 @@ impl Row {
     }
 }
 
-fn table(out: &mut String, rows: &[Row]) {
+fn table(out: &mut String, rows: &[ObjectRow]) {
     if rows.is_empty() {
         return;
     }
@@ -390,13 +397,13 @@ fn table(out: &mut String, rows: &[Row]) {
     let object = longest.min(room.saturating_sub(10).max(20)).max(6);
     let room = room.saturating_sub(object).max(10);
     let _ = writeln!(out, "  {:object$}  SUSPENDED  BY          REASON", "OBJECT");
-    for Row { object: name, suspended, ways, reason, .. } in rows {
+    for ObjectRow { object: name, suspended, ways, reason, .. } in rows {
         let (name, reason) = (shorten(name, object), shorten(reason, room));
         let line = format!("  {name:object$}  {suspended:9}  {ways:10}  {reason}");
         let _ = writeln!(out, "{}", line.trim_end());
     }
     out.push('\n');
-    for Row { object: head, spot, consequences, .. } in rows {
+    for ObjectRow { object: head, spot, consequences, .. } in rows {
         let _ = match head.chars().count().max(40) + 1 + spot.chars().count() > width() {
             true => writeln!(out, "{head}\n  {spot}"),
             false => writeln!(out, "{}", format!("{head:40} {spot}").trim_end()),

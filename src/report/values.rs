@@ -14,7 +14,7 @@ use crate::lang::text::{clean, counted, is_hostile, shorten};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, style_of, to_json, to_yaml_marked};
 use crate::lang::yaml::pointer_segments;
 use crate::lang::yaml::{Built, Entry, FilePath, Location, Node, NodeRef, ScalarStyle, Value};
-use crate::sources::render::Reading;
+use crate::sources::render::ValueUse;
 use crate::sources::values::{By, Layer, Values};
 use crate::world::releases::Release;
 use anstyle::Effects;
@@ -84,7 +84,7 @@ impl Setter {
 
 /// A value of a release: a scalar, or what is empty.
 #[derive(Debug)]
-struct Row {
+struct ValueRow {
     pointer: String,
     /// The value on one line, masked.
     shown: String,
@@ -101,7 +101,7 @@ pub(crate) struct Explained {
     title: String,
     /// Masked, in order of the keys.
     node: Node,
-    rows: Vec<Row>,
+    rows: Vec<ValueRow>,
     /// Whether templates were followed.
     is_followed: bool,
 }
@@ -123,7 +123,7 @@ impl Explained {
         release: &Release,
         title: String,
         values: &Values,
-        reading: Option<&Reading>,
+        reading: Option<&ValueUse>,
         snapshot: &Snapshot,
     ) -> Explained {
         let all = reading.map_or(&values.value, |reading| &reading.values);
@@ -133,7 +133,7 @@ impl Explained {
         let mut rows = Vec::new();
         leaves(node.get_ref(), "", 0, &mut |pointer, leaf| {
             let location = leaf.location();
-            rows.push(Row {
+            rows.push(ValueRow {
                 pointer: pointer.to_owned(),
                 shown: shown(leaf),
                 by: setters.of_value(pointer, location.as_ref()),
@@ -166,7 +166,7 @@ impl Explained {
     /// The answer for people: a line for each value. What nothing reads is struck; without
     /// colour the strokes are `~~`.
     pub(crate) fn text(&self, place: &dyn Fn(&Location) -> String, color: bool) -> String {
-        let cell = |row: &Row| format!("{}: {}", clean(&dotted(&row.pointer)), row.shown);
+        let cell = |row: &ValueRow| format!("{}: {}", clean(&dotted(&row.pointer)), row.shown);
         let cells: Vec<String> = self.rows.iter().map(cell).collect();
         let strokes = if color { 0 } else { 4 };
         let longest = cells.iter().map(|cell| cell.chars().count() + strokes).max().unwrap_or(0);
@@ -266,7 +266,7 @@ impl Explained {
     }
 }
 
-impl Row {
+impl ValueRow {
     /// Where it is written, without what it went through.
     fn place(&self, place: &dyn Fn(&Location) -> String) -> Option<String> {
         let location = self.location.as_ref()?;
@@ -335,7 +335,7 @@ impl<'v> Setters<'v> {
 }
 
 /// Whether something may read the value at a pointer.
-fn is_read(reading: &Reading, pointer: &str) -> Option<bool> {
+fn is_read(reading: &ValueUse, pointer: &str) -> Option<bool> {
     if !reading.is_followed {
         return None;
     }

@@ -4,11 +4,11 @@
 //! together and proven together; the others wait for the next pass, which sees
 //! the new text. A fix that can't be proven is left out and said to be our bug.
 
-use super::{FileChange, Refusal, Wanted, plan_file, policy};
+use super::{FileChange, RewriteRefusal, Wanted, plan_file, policy};
 use crate::config::Config;
 use crate::files::{Blob, Snapshot};
 use crate::lang::yaml::WorkPath;
-use crate::lint::engine::{self, Options};
+use crate::lint::engine::{self, LintOptions};
 use crate::lint::{Applicability, Finding, Fix};
 use crate::world::World;
 use rustc_hash::FxHashSet;
@@ -20,17 +20,17 @@ use std::sync::Arc;
 const PASSES: usize = 10;
 
 /// What fixing came to.
-pub struct Outcome {
+pub struct FixOutcome {
     /// The repository with all fixes in it.
     pub world: World,
     /// What is left to report, of that repository.
-    pub left: engine::Outcome,
+    pub left: engine::LintOutcome,
     /// Changed files in order of paths.
     pub changes: Vec<FileChange>,
     /// How many findings of each rule were fixed.
     pub fixed: BTreeMap<&'static str, usize>,
     /// Findings whose fix was refused: the rule and why.
-    pub refused: Vec<(&'static str, Refusal)>,
+    pub refused: Vec<(&'static str, RewriteRefusal)>,
     /// Whether fixes were left when the passes were used up.
     pub unfinished: bool,
 }
@@ -41,9 +41,9 @@ pub fn fix(
     world: impl Fn(&Arc<Snapshot>) -> World,
     snapshot: Arc<Snapshot>,
     config: &Config,
-    options: &Options,
+    options: &LintOptions,
     least: Applicability,
-) -> Outcome {
+) -> FixOutcome {
     let mut snapshot = snapshot;
     let mut changes: BTreeMap<WorkPath, (Arc<Blob>, String)> = BTreeMap::new();
     let mut fixed = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn fix(
                 .filter(|change| *change.before.bytes() != *change.after.as_bytes())
                 .collect();
             let unfinished = !files.is_empty();
-            return Outcome { world, left, changes, fixed, refused, unfinished };
+            return FixOutcome { world, left, changes, fixed, refused, unfinished };
         }
         let mut texts = Vec::new();
         for (path, candidates) in files {
@@ -115,7 +115,7 @@ fn select<'f>(
 struct Done<'f> {
     change: Option<FileChange>,
     fixed: Vec<&'static str>,
-    refused: Vec<(&'f Candidate<'f>, Refusal)>,
+    refused: Vec<(&'f Candidate<'f>, RewriteRefusal)>,
 }
 
 /// Apply those fixes of a file that don't touch each other.
@@ -153,7 +153,8 @@ fn fix_file<'f>(snapshot: &Snapshot, path: &WorkPath, candidates: &'f [Candidate
             Ok(change) => sound.push((candidate, change)),
             Err(refusals) => {
                 let refusal = refusals.into_iter().next();
-                done.refused.push((candidate, refusal.unwrap_or_else(|| Refusal::bug(path, "no reason"))));
+                done.refused
+                    .push((candidate, refusal.unwrap_or_else(|| RewriteRefusal::bug(path, "no reason"))));
             }
         }
     }

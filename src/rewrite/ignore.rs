@@ -1,7 +1,7 @@
 //! Suppressions for findings: a comment above the line of each, and nothing
 //! else changed.
 
-use super::{FileChange, Refusal, policy};
+use super::{FileChange, RewriteRefusal, policy};
 use crate::files::Snapshot;
 use crate::lang::yaml::tape::TokenKind;
 use crate::lang::yaml::{FilePath, Known, Location, NodeRef, Source, Stream, WorkPath};
@@ -24,7 +24,7 @@ pub(crate) struct Added {
     /// How many comments they hold.
     pub comments: usize,
     /// Findings that can't be silenced by a comment, and why.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RewriteRefusal>,
 }
 
 /// The comments that silence some findings, one for each line, with a `reason`
@@ -37,7 +37,7 @@ pub(crate) fn add(snapshot: &Snapshot, ignores: &[Ignore], reason: &str) -> Adde
         match file.writable() {
             Some(path) => files.entry(path).or_default().push(ignore),
             None => {
-                let refusal = Refusal::elsewhere(file);
+                let refusal = RewriteRefusal::elsewhere(file);
                 // One for a file: what stands in it is for its own repository to silence.
                 if !added.refusals.contains(&refusal) {
                     added.refusals.push(refusal);
@@ -62,16 +62,20 @@ fn add_to_file(
     path: &WorkPath,
     ignores: &[&Ignore],
     reason: &str,
-) -> Result<(FileChange, usize), Refusal> {
+) -> Result<(FileChange, usize), RewriteRefusal> {
     if path.ends_with(".json") {
-        return Err(Refusal::whole(path, "JSON has no comments", "exclude the file, or use a baseline"));
+        return Err(RewriteRefusal::whole(
+            path,
+            "JSON has no comments",
+            "exclude the file, or use a baseline",
+        ));
     }
     let (blob, stream) = policy::check_file(snapshot, path)?;
     let is_signed = |document: u32| {
         root(path, stream, document).is_some_and(|source| NodeRef::Source(&source, 0).get("sops").is_some())
     };
     if (0..stream.documents.len() as u32).any(is_signed) {
-        return Err(Refusal::whole(path, "SOPS signs the file", "add the comment with `sops edit`"));
+        return Err(RewriteRefusal::whole(path, "SOPS signs the file", "add the comment with `sops edit`"));
     }
     let mut lines: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for ignore in ignores {
@@ -99,9 +103,11 @@ fn add_to_file(
     after.push_str(&stream.text[done..]);
     match proven(path, stream, &after, lines.len()) {
         true => Ok((FileChange { path: path.clone(), before: blob.clone(), after }, lines.len())),
-        false => {
-            Err(Refusal::whole(path, "a comment has no place there", "write it by hand, or use a baseline"))
-        }
+        false => Err(RewriteRefusal::whole(
+            path,
+            "a comment has no place there",
+            "write it by hand, or use a baseline",
+        )),
     }
 }
 

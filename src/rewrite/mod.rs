@@ -83,7 +83,7 @@ pub struct FileChange {
 
 /// Why a file can't be changed as wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RewriteRefusal {
     /// The file, as seen from the root.
     pub path: Arc<str>,
     /// The bytes that stand in the way, `None` for the file as a whole.
@@ -94,20 +94,20 @@ pub struct Refusal {
     pub help: String,
 }
 
-impl Refusal {
-    fn whole(path: &str, message: impl Into<String>, help: &str) -> Refusal {
-        Refusal { path: path.into(), range: None, message: message.into(), help: help.to_owned() }
+impl RewriteRefusal {
+    fn whole(path: &str, message: impl Into<String>, help: &str) -> RewriteRefusal {
+        RewriteRefusal { path: path.into(), range: None, message: message.into(), help: help.to_owned() }
     }
 
     /// A file of another tree: only the root's is changed.
-    fn elsewhere(file: &FilePath) -> Refusal {
+    fn elsewhere(file: &FilePath) -> RewriteRefusal {
         let message = "it is of another file tree, and only the root's is changed";
-        Refusal::whole(file.shown(), message, "change it there")
+        RewriteRefusal::whole(file.shown(), message, "change it there")
     }
 
     /// Our own mistake: what came out is not what was declared.
-    fn bug(path: &str, why: &str) -> Refusal {
-        Refusal::whole(
+    fn bug(path: &str, why: &str) -> RewriteRefusal {
+        RewriteRefusal::whole(
             path,
             format!("the rewrite can't be proven, which is a bug in forebay: {why}"),
             "nothing was written; please report it with the file",
@@ -119,7 +119,7 @@ impl Refusal {
 ///
 /// # Errors
 /// Every reason why one of the changes can't be made; then none is.
-pub fn plan(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<FileChange>, Vec<Refusal>> {
+pub fn plan(snapshot: &Snapshot, wanted: &[Wanted]) -> Result<Vec<FileChange>, Vec<RewriteRefusal>> {
     let mut files: BTreeMap<&WorkPath, Vec<&Wanted>> = BTreeMap::new();
     for change in wanted {
         files.entry(&change.path).or_default().push(change);
@@ -139,12 +139,12 @@ fn plan_file(
     snapshot: &Snapshot,
     path: &WorkPath,
     wanted: &[&Wanted],
-) -> Result<Option<FileChange>, Vec<Refusal>> {
+) -> Result<Option<FileChange>, Vec<RewriteRefusal>> {
     let (blob, stream) = policy::check_file(snapshot, path).map_err(|refusal| vec![refusal])?;
     let (mut compiled, mut refusals) = (Vec::new(), Vec::new());
     for change in wanted {
         let outcome = policy::check_document(path, stream, change).and_then(|()| {
-            edit::compile(stream, change.document, &change.operation).map_err(|refused| Refusal {
+            edit::compile(stream, change.document, &change.operation).map_err(|refused| RewriteRefusal {
                 path: path.as_arc().clone(),
                 range: Some(refused.range),
                 message: refused.message,
@@ -163,8 +163,8 @@ fn plan_file(
         compiled.iter().map(|(document, compiled)| (*document, compiled)).collect();
     let new = edit::verify::verify(stream, &batch).map_err(|why| {
         vec![match edit::verify::second_witness(stream) {
-            Ok(()) => Refusal::bug(path, &why),
-            Err(why) => Refusal::whole(
+            Ok(()) => RewriteRefusal::bug(path, &why),
+            Err(why) => RewriteRefusal::whole(
                 path,
                 format!("no rewrite of it can be proven: {why}"),
                 "change it by hand, or write it in plainer YAML first",

@@ -3,10 +3,10 @@
 //! itself feeds others too.
 
 use super::Wanted;
-use super::subject::{Subject, Text, Via, home, overlay};
+use super::subject::{EditableText, Subject, Via, home, overlay};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::Snapshot;
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune, pointer_of};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune, pointer_of};
 use crate::lang::yaml::{NodeRef, Source};
 use crate::model::ObjectId;
 use crate::simulate::suspend::ANNOTATION;
@@ -51,7 +51,7 @@ pub(crate) fn suspending(
                 map: String::new(),
                 key: "patches".to_owned(),
                 value: Content::Seq(vec![entry]),
-                place: Place::End,
+                place: KeyPlace::End,
                 comment: None,
             },
         };
@@ -90,7 +90,7 @@ pub(crate) fn resuming(snapshot: &Snapshot, value: NodeRef<'_>) -> Option<Wanted
     Some(Wanted { path: source.file.writable()?, document: source.index, operation })
 }
 
-fn root<'s>(snapshot: &'s Snapshot, text: &Text) -> Option<NodeRef<'s>> {
+fn root<'s>(snapshot: &'s Snapshot, text: &EditableText) -> Option<NodeRef<'s>> {
     let file = snapshot.file(&text.path)?;
     let source: &Arc<Source> = snapshot.sources(file).iter().find(|source| source.index == text.document)?;
     Some(NodeRef::Source(source, 0))

@@ -1,6 +1,6 @@
 //! Which files and documents may be changed.
 
-use super::{Refusal, Wanted};
+use super::{RewriteRefusal, Wanted};
 use crate::files::{Blob, Content, FileKind, Snapshot, Unreadable};
 use crate::lang::yaml::edit::Operation;
 use crate::lang::yaml::{
@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub(super) fn check_file<'s>(
     snapshot: &'s Snapshot,
     path: &WorkPath,
-) -> Result<(&'s Arc<Blob>, &'s Arc<Stream>), Refusal> {
-    let refuse = |message: &str, help: &str| Err(Refusal::whole(path, message, help));
+) -> Result<(&'s Arc<Blob>, &'s Arc<Stream>), RewriteRefusal> {
+    let refuse = |message: &str, help: &str| Err(RewriteRefusal::whole(path, message, help));
     let Some(file) = snapshot.file(path) else {
         return refuse("the file is not there", "name a file of the repository");
     };
@@ -59,7 +59,7 @@ pub(super) fn check_file<'s>(
         return refuse("a program writes this file", "change what it is generated from");
     }
     if let Some(error) = stream.errors.first() {
-        return Err(Refusal {
+        return Err(RewriteRefusal {
             path: path.as_arc().clone(),
             range: Some(error.offset..error.offset),
             message: format!("a document of the file can't be read: {}", error.message),
@@ -71,7 +71,11 @@ pub(super) fn check_file<'s>(
 
 /// Whether a change may be made to a document: SOPS signs values, and without
 /// `mac_only_encrypted` those that it leaves in the clear too.
-pub(super) fn check_document(path: &WorkPath, stream: &Arc<Stream>, wanted: &Wanted) -> Result<(), Refusal> {
+pub(super) fn check_document(
+    path: &WorkPath,
+    stream: &Arc<Stream>,
+    wanted: &Wanted,
+) -> Result<(), RewriteRefusal> {
     let source = Arc::new(Source {
         file: FilePath::in_root(path.as_arc().clone()),
         stream: stream.clone(),
@@ -85,7 +89,7 @@ pub(super) fn check_document(path: &WorkPath, stream: &Arc<Stream>, wanted: &Wan
     let root = NodeRef::Source(&source, 0);
     let Some(sops) = root.get("sops").filter(|sops| sops.is_map()) else { return Ok(()) };
     let refuse = |node: NodeRef<'_>, message: &str, help: &str| {
-        Err(Refusal {
+        Err(RewriteRefusal {
             path: path.as_arc().clone(),
             range: node.token().map(|token| token.start..token.end),
             message: message.to_owned(),

@@ -37,7 +37,7 @@ pub struct Subject<'w> {
 
 /// A text to change: a value of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Text {
+pub struct EditableText {
     pub path: WorkPath,
     /// Index of the document.
     pub document: u32,
@@ -45,10 +45,10 @@ pub struct Text {
     pub pointer: String,
 }
 
-impl Text {
-    fn of(node: NodeRef<'_>) -> Option<Text> {
+impl EditableText {
+    fn of(node: NodeRef<'_>) -> Option<EditableText> {
         let (source, pointer) = pointer_of(node)?;
-        Some(Text { path: source.file.writable()?, document: source.index, pointer })
+        Some(EditableText { path: source.file.writable()?, document: source.index, pointer })
     }
 
     /// The keys of the map at a pointer below it, as they are written.
@@ -69,15 +69,15 @@ fn documents<'s>(snapshot: &'s Snapshot, file: &FilePath) -> impl Iterator<Item 
 
 /// The text that states a value; `None` where no document does by itself, as for
 /// an inline patch, which is text inside of a value.
-pub(crate) fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<Text> {
-    Text::of(node).or_else(|| {
+pub(crate) fn text_of(snapshot: &Snapshot, node: NodeRef<'_>) -> Option<EditableText> {
+    EditableText::of(node).or_else(|| {
         let location = node.location()?;
         let of_location = |source: &Arc<Source>| {
             let tokens = &source.document().tokens;
             let token = tokens
                 .iter()
                 .rposition(|token| token.start == location.start && token.end == location.end)?;
-            Text::of(NodeRef::Source(source, u32::try_from(token).ok()?))
+            EditableText::of(NodeRef::Source(source, u32::try_from(token).ok()?))
         };
         documents(snapshot, &location.file).find_map(of_location)
     })
@@ -91,7 +91,7 @@ pub(crate) fn home(object: &Effective) -> Option<&Location> {
 }
 
 /// The manifest that an object is made of, as the text of its root.
-pub fn manifest_of(snapshot: &Snapshot, object: &Effective) -> Option<Text> {
+pub fn manifest_of(snapshot: &Snapshot, object: &Effective) -> Option<EditableText> {
     let home = home(object)?;
     let inside = |source: &&Arc<Source>| {
         let document = source.document();
@@ -101,7 +101,7 @@ pub fn manifest_of(snapshot: &Snapshot, object: &Effective) -> Option<Text> {
     // An item of a List is inside of the document.
     let is_home = |node: &NodeRef<'_>| node.location().is_some_and(|at| at.start == home.start);
     let item = root.items_at("/items").find(is_home);
-    Text::of(item.unwrap_or(root))
+    EditableText::of(item.unwrap_or(root))
 }
 
 /// Why a change that can be made is not the wanted one.
@@ -170,7 +170,7 @@ fn by_identity<'w>(world: &'w World, cluster: &'w Cluster) -> ByIdentity<'w> {
 
 /// The kustomization that the Flux Kustomization of a subject builds, where there
 /// is one: a patch in it reaches what that one applies, and nothing before it.
-pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<Text> {
+pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) -> Option<EditableText> {
     let mut members = world.written(subject.cluster);
     let (member, _) = members.find(|(_, object)| std::ptr::eq(*object, subject.object))?;
     let applied = &subject.cluster.applied[member.maker.kustomization()? as usize];
@@ -182,5 +182,5 @@ pub(crate) fn overlay(snapshot: &Snapshot, world: &World, subject: Subject<'_>) 
     let mut files = FILE_NAMES.iter().filter_map(|name| tree.real(&format!("{directory}{name}")));
     let file = files.find(|file| applied.files_read.contains(file))?;
     let source = documents(snapshot, &file).next()?;
-    Some(Text { path: source.file.writable()?, document: source.index, pointer: String::new() })
+    Some(EditableText { path: source.file.writable()?, document: source.index, pointer: String::new() })
 }

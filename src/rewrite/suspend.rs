@@ -3,10 +3,10 @@
 
 use super::Wanted;
 use super::patch;
-use super::subject::{Subject, Text, Via, manifest_of, text_of};
+use super::subject::{EditableText, Subject, Via, manifest_of, text_of};
 use crate::config::Feature;
 use crate::files::Snapshot;
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::ObjectId;
 use crate::model::kinds;
@@ -179,7 +179,7 @@ fn set(
             map: spec.to_owned(),
             key: "suspend".to_owned(),
             value,
-            place: keys.into_iter().next().map_or(Place::End, Place::Before),
+            place: keys.into_iter().next().map_or(KeyPlace::End, KeyPlace::Before),
             comment,
         },
         None => Operation::Set { pointer: full, value, comment },
@@ -221,7 +221,7 @@ fn resume(snapshot: &Snapshot, subject: Subject<'_>, field: NodeRef<'_>) -> Resu
     Ok(changes)
 }
 
-fn wanted(text: Text, operation: Operation) -> Wanted {
+fn wanted(text: EditableText, operation: Operation) -> Wanted {
     Wanted { path: text.path, document: text.document, operation }
 }
 

@@ -13,8 +13,8 @@
 //! file: the tree may have made it. [`file()`] writes reports and builds by the same
 //! laws.
 
-use super::{FileChange, Refusal};
-use crate::files::{Place, place};
+use super::{FileChange, RewriteRefusal};
+use crate::files::{PathTarget, place};
 use crate::lang::yaml::WorkPath;
 use rustc_hash::FxHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,14 +33,14 @@ const SUFFIX: &str = ".tmp";
 /// # Errors
 /// Every file that can't be written, with nothing written then; or the one that
 /// failed midway, with those before it written.
-pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Refusal>> {
+pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<RewriteRefusal>> {
     let mut targets = Vec::new();
     let mut refusals = Vec::new();
     for change in changes {
         let found = plain(root, Path::new(&*change.path))
             .map_err(|error| {
                 let help = "change the file that it leads to";
-                Refusal::whole(&change.path, error.to_string(), help)
+                RewriteRefusal::whole(&change.path, error.to_string(), help)
             })
             .and_then(|target| Ok((check(&target, change)?, target)));
         match found {
@@ -60,7 +60,11 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
         staged.0.push(temporary(target, number));
         write_new(&staged.0[number], change.after.as_bytes(), metadata.as_ref(), true).map_err(|error| {
             let message = format!("a new file can't be written beside it: {error}");
-            vec![Refusal::whole(&change.path, message, "no file was changed; run again when this is solved")]
+            vec![RewriteRefusal::whole(
+                &change.path,
+                message,
+                "no file was changed; run again when this is solved",
+            )]
         })?;
     }
     remove_old(&staged.0);
@@ -68,10 +72,10 @@ pub fn write(root: &Path, changes: &[FileChange]) -> Result<Vec<String>, Vec<Ref
         let done = if number == 0 { "no file was changed" } else { "the files before it are changed" };
         let help = format!("{done}; run again");
         if let Err(refusal) = check(target, change) {
-            return Err(vec![Refusal { help, ..refusal }]);
+            return Err(vec![RewriteRefusal { help, ..refusal }]);
         }
         put(&staged.0[number], target, change.after.as_bytes(), metadata.as_ref()).map_err(|error| {
-            vec![Refusal::whole(&change.path, format!("it can't be replaced: {error}"), &help)]
+            vec![RewriteRefusal::whole(&change.path, format!("it can't be replaced: {error}"), &help)]
         })?;
     }
     for directory in directories {
@@ -95,9 +99,9 @@ pub(crate) fn relocate(
     root: &Path,
     moves: &[(WorkPath, WorkPath)],
     changes: &[FileChange],
-) -> Result<Vec<String>, Vec<Refusal>> {
+) -> Result<Vec<String>, Vec<RewriteRefusal>> {
     let refuse = |path: &WorkPath, message: String| {
-        vec![Refusal::whole(path, message, "no file was changed; run again when this is solved")]
+        vec![RewriteRefusal::whole(path, message, "no file was changed; run again when this is solved")]
     };
     let mut done: Vec<(PathBuf, PathBuf)> = Vec::new();
     let back = |done: &[(PathBuf, PathBuf)]| {
@@ -139,14 +143,14 @@ pub(crate) fn relocate(
 /// place, anything but a regular file.
 pub(crate) fn file(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     match place(root, path) {
-        Place::Inside(root, rest) => {
+        PathTarget::Inside(root, rest) => {
             let target = plain(&root, &rest)?;
             replace(&target, bytes)
         }
-        Place::Outside => {
+        PathTarget::Outside => {
             // The user's own links are followed, as far as they stay outside.
             let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            if real != path && place(root, &real) != Place::Outside {
+            if real != path && place(root, &real) != PathTarget::Outside {
                 return file(root, &real, bytes);
             }
             match fs::metadata(&real) {
@@ -265,8 +269,8 @@ impl Drop for Staged {
 
 /// Whether the file is still the one that was read, and may be written. One that is
 /// not there yet has no metadata.
-fn check(target: &Path, change: &FileChange) -> Result<Option<fs::Metadata>, Refusal> {
-    let refuse = |message: String, help: &str| Err(Refusal::whole(&change.path, message, help));
+fn check(target: &Path, change: &FileChange) -> Result<Option<fs::Metadata>, RewriteRefusal> {
+    let refuse = |message: String, help: &str| Err(RewriteRefusal::whole(&change.path, message, help));
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound && change.before.bytes().is_empty() => {

@@ -2,7 +2,7 @@
 //! Source: apiextensions-apiserver `pkg/apis/apiextensions/v1` (`JSONSchemaProps`),
 //! `pkg/apiserver/schema` (structural schemas).
 
-use super::tree::{Additional, Child, Dialect, Schema, Text, Types, WrittenSchema};
+use super::tree::{Additional, Child, Dialect, Schema, SchemaText, Types, WrittenSchema};
 use crate::lang::yaml::{EntryRef, NodeRef, Scalar};
 use serde_json::{Number, Value};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn read_structure(schema: &mut Schema, entry: &EntryRef<'_>, dialect: Dialect) {
         "x-kubernetes-preserve-unknown-fields" => schema.preserve_unknown = is_true(),
         "x-kubernetes-embedded-resource" => schema.embedded = is_true(),
         "properties" => {
-            let field = |entry: EntryRef<'_>| (Text::Owned(entry.key.into_owned()), child(entry.value));
+            let field = |entry: EntryRef<'_>| (SchemaText::Owned(entry.key.into_owned()), child(entry.value));
             schema.properties = value.entries().map(field).collect();
             schema.properties.sort_by(|a, b| a.0.cmp(&b.0));
         }
@@ -154,11 +154,11 @@ fn read_limit(schema: &mut Schema, entry: &EntryRef<'_>) {
     }
 }
 
-fn text(node: NodeRef<'_>) -> Option<Text> {
-    node.as_str().map(|text| Text::Owned(text.into_owned()))
+fn text(node: NodeRef<'_>) -> Option<SchemaText> {
+    node.as_str().map(|text| SchemaText::Owned(text.into_owned()))
 }
 
-fn texts(node: NodeRef<'_>) -> Vec<Text> {
+fn texts(node: NodeRef<'_>) -> Vec<SchemaText> {
     node.items().filter_map(text).collect()
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn versions_of(kinds: &[&'static TableKind], path: &[&str]) -> Vec<Ve
 pub(crate) fn names_at(kinds: &[&'static TableKind], path: &[&str]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     for kind in kinds {
-        for schema in kind.releases().iter().filter_map(table::Release::schema) {
+        for schema in kind.releases().iter().filter_map(table::KindRelease::schema) {
             if let Some((parent, _)) = at(schema, path) {
                 names.extend(fields(parent).into_iter().map(|(name, _)| name));
             }

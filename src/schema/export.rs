@@ -54,7 +54,7 @@ fn put_structure(out: &mut Map<String, Value>, schema: &Schema, child: &dyn Fn(&
     }
     if !schema.required.is_empty() {
         // What is filled in before the validation need not be written.
-        let is_needed = |name: &&super::Text| {
+        let is_needed = |name: &&super::SchemaText| {
             !schema.filled.contains(name) && schema.property(name).is_none_or(|field| field.default.is_none())
         };
         put(out, "required", schema.required.iter().filter(is_needed).map(|name| json!(name)).collect());

@@ -20,7 +20,7 @@ pub use export::json_schema;
 pub(crate) use table::{Product, TableKind};
 pub use tree::Schema;
 pub(crate) use tree::schema_at;
-pub(crate) use tree::{Additional, Text, Types, WrittenSchema};
+pub(crate) use tree::{Additional, SchemaText, Types, WrittenSchema};
 pub use validate::{Options, validate};
 pub(crate) use validate::{validate_update, validate_value};
 pub(crate) use violation::{Fault, Malformed, Report, Violation};

@@ -115,7 +115,7 @@ pub struct TableKind {
 
 /// A kind in one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct KindRelease {
     /// Its schema; `None` where the release doesn't have it.
     root: Option<u16>,
     /// Whether the API server serves it.
@@ -126,7 +126,7 @@ pub struct Release {
     pub deprecated: bool,
 }
 
-impl Release {
+impl KindRelease {
     /// The schema of its objects.
     pub fn schema(&self) -> Option<&'static Schema> {
         self.root.map(node)
@@ -140,13 +140,13 @@ impl Release {
 
 impl TableKind {
     /// It in each release of its product, oldest first.
-    pub fn releases(&self) -> Vec<Release> {
-        let mut reader = Reader { at: self.at };
+    pub fn releases(&self) -> Vec<KindRelease> {
+        let mut reader = TableReader { at: self.at };
         let count = self.product.releases().len();
         let release = |_| {
             let root = reader.number();
             let flags = reader.byte();
-            Release {
+            KindRelease {
                 root: (root as u16).checked_sub(1),
                 // The table of built-in kinds has roots only.
                 served: flags & 1 != 0 || (self.product == Product::Kubernetes && root > 0),
@@ -187,7 +187,7 @@ struct Table {
 fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut reader = Reader { at: MAGIC.len() };
+        let mut reader = TableReader { at: MAGIC.len() };
         let strings: Vec<&'static str> = (0..reader.number())
             .map(|_| {
                 let length = reader.number() as usize;
@@ -204,7 +204,7 @@ fn table() -> &'static Table {
                 ((at << 16) | length, OnceLock::new())
             })
             .collect();
-        let string = |reader: &mut Reader| strings.get(reader.number() as usize).copied().unwrap_or("");
+        let string = |reader: &mut TableReader| strings.get(reader.number() as usize).copied().unwrap_or("");
         let object_meta = reader.number() as u16;
         let releases = (0..reader.number())
             .map(|_| (0..reader.number()).map(|_| string(&mut reader)).collect())
@@ -260,11 +260,11 @@ pub(super) fn node_count() -> u16 {
 
 /// A place in the bytes. Reading past the end gives zeros: the table is ours, and
 /// a test decodes all of it.
-struct Reader {
+struct TableReader {
     at: usize,
 }
 
-impl Reader {
+impl TableReader {
     fn byte(&mut self) -> u8 {
         let byte = BYTES.get(self.at).copied().unwrap_or_default();
         self.at += 1;
@@ -313,7 +313,7 @@ impl Reader {
 }
 
 fn decode(at: usize, length: usize) -> Schema {
-    let mut reader = Reader { at };
+    let mut reader = TableReader { at };
     let mut node = Schema::default();
     while reader.at < at + length {
         match reader.byte() {
@@ -383,7 +383,7 @@ mod tests {
         for number in 0..count {
             let (place, _) = &table().nodes[number as usize];
             let (at, length) = (place >> 16, place & 0xffff);
-            let mut reader = Reader { at };
+            let mut reader = TableReader { at };
             let schema = node(number);
             let mut children: Vec<&Child> = schema.properties.iter().map(|(_, child)| child).collect();
             children.extend(&schema.items);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// A text of the table, or of a file.
-pub(crate) type Text = Cow<'static, str>;
+pub(crate) type SchemaText = Cow<'static, str>;
 
 /// A set of JSON types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,11 +154,11 @@ pub struct Schema {
     /// A quantity: a number, or a string of one.
     pub quantity: bool,
     /// Fields by name, sorted.
-    pub properties: Vec<(Text, Child)>,
+    pub properties: Vec<(SchemaText, Child)>,
     /// Fields that have to be there.
-    pub required: Vec<Text>,
+    pub required: Vec<SchemaText>,
     /// Required fields that a webhook fills before validation.
-    pub filled: Vec<Text>,
+    pub filled: Vec<SchemaText>,
     /// The schema of items.
     pub items: Option<Child>,
     /// What is taken beside the properties.
@@ -172,9 +172,9 @@ pub struct Schema {
     /// What the API server fills in.
     pub default: Option<Value>,
     /// A regular expression of Go.
-    pub pattern: Option<Text>,
+    pub pattern: Option<SchemaText>,
     /// The name of a format.
-    pub format: Option<Text>,
+    pub format: Option<SchemaText>,
     /// Least number.
     pub minimum: Option<f64>,
     /// Greatest number.
@@ -198,13 +198,13 @@ pub struct Schema {
     /// Greatest number of fields.
     pub max_properties: Option<u64>,
     /// `set`, `map` or `atomic`.
-    pub list_type: Option<Text>,
+    pub list_type: Option<SchemaText>,
     /// Fields that tell the items of a list of maps apart.
-    pub list_keys: Vec<Text>,
+    pub list_keys: Vec<SchemaText>,
     /// `granular` or `atomic`.
-    pub map_type: Option<Text>,
+    pub map_type: Option<SchemaText>,
     /// CEL expressions that have to be true.
-    pub rules: Vec<Text>,
+    pub rules: Vec<SchemaText>,
     /// One at least has to take the value.
     pub any: Vec<Child>,
     /// All have to take the value.

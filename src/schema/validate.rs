@@ -29,7 +29,7 @@ pub struct Options {
 
 /// Validate a whole object against the schema of its kind.
 pub fn validate<'a, 's>(object: NodeRef<'a>, schema: &'s Schema, options: Options) -> Report<'a, 's> {
-    let mut walk = Walk::new(options, String::new());
+    let mut walk = ValidationWalk::new(options, String::new());
     walk.object(object, schema);
     walk.report
 }
@@ -41,7 +41,7 @@ pub(crate) fn validate_value<'a, 's>(
     pointer: &str,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk::new(options, pointer.to_owned());
+    let mut walk = ValidationWalk::new(options, pointer.to_owned());
     walk.value(node, schema);
     walk.report
 }
@@ -55,7 +55,7 @@ pub(crate) fn validate_update<'a, 's>(
     schema: &'s Schema,
     options: Options,
 ) -> Report<'a, 's> {
-    let mut walk = Walk::new(options, String::new());
+    let mut walk = ValidationWalk::new(options, String::new());
     walk.object(new, schema);
     walk.transition(old, new, schema);
     walk.report
@@ -100,7 +100,7 @@ pub(crate) fn type_name(node: NodeRef<'_>) -> Option<&'static str> {
     })
 }
 
-struct Walk<'a, 's> {
+struct ValidationWalk<'a, 's> {
     options: Options,
     report: Report<'a, 's>,
     pointer: String,
@@ -109,9 +109,15 @@ struct Walk<'a, 's> {
     enumerations: FxHashMap<usize, FxHashSet<&'s str>>,
 }
 
-impl<'a, 's> Walk<'a, 's> {
-    fn new(options: Options, pointer: String) -> Walk<'a, 's> {
-        Walk { options, report: Report::default(), pointer, depth: 0, enumerations: FxHashMap::default() }
+impl<'a, 's> ValidationWalk<'a, 's> {
+    fn new(options: Options, pointer: String) -> ValidationWalk<'a, 's> {
+        ValidationWalk {
+            options,
+            report: Report::default(),
+            pointer,
+            depth: 0,
+            enumerations: FxHashMap::default(),
+        }
     }
 
     fn object(&mut self, node: NodeRef<'a>, schema: &'s Schema) {
@@ -259,8 +265,8 @@ impl<'a, 's> Walk<'a, 's> {
             return;
         }
         // An embedded object says what it is.
-        const TYPE: [super::tree::Text; 2] =
-            [super::tree::Text::Borrowed("apiVersion"), super::tree::Text::Borrowed("kind")];
+        const TYPE: [super::tree::SchemaText; 2] =
+            [super::tree::SchemaText::Borrowed("apiVersion"), super::tree::SchemaText::Borrowed("kind")];
         let of_type = TYPE.iter().filter(|name| schema.embedded && !schema.required.contains(name));
         for name in schema.required.iter().chain(of_type) {
             let is_there = node.get(name).is_some_and(|value| !value.is_null());
@@ -475,7 +481,7 @@ impl<'a, 's> Walk<'a, 's> {
             return;
         }
         for rule in schema.rules.iter().filter(|rule| rule.contains("oldSelf")) {
-            self.rule(rule, cel::Scope { this: (new, schema), old: Some((old, schema)) });
+            self.rule(rule, cel::RuleScope { this: (new, schema), old: Some((old, schema)) });
         }
         for entry in new.entries().filter(|_| old.is_map()) {
             let field = schema.field(&entry.key);
@@ -500,11 +506,11 @@ impl<'a, 's> Walk<'a, 's> {
         }
         // A rule about a change holds for what is new.
         for rule in schema.rules.iter().filter(|rule| !rule.contains("oldSelf")) {
-            self.rule(rule, cel::Scope { this: (node, schema), old: None });
+            self.rule(rule, cel::RuleScope { this: (node, schema), old: None });
         }
     }
 
-    fn rule(&mut self, rule: &str, scope: cel::Scope<'a, 's>) {
+    fn rule(&mut self, rule: &str, scope: cel::RuleScope<'a, 's>) {
         let known = cel::expression(rule);
         match known.map_or(cel::RuleResult::UnknownRule, |expression| cel::holds(&expression, scope)) {
             cel::RuleResult::Known(true) => {}

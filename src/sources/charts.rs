@@ -2,7 +2,7 @@
 
 use super::kept;
 use super::load::{Loaded, place_key};
-use super::outcome::{Outcome, Refusal};
+use super::outcome::{ChartOutcome, NoRelease};
 use super::render::{Rendering, Wish};
 use super::resolve::{ChartPlace, FoundChart, Trees, clean};
 use crate::build::helm::{self, Chart, ChartFile, Helm, RenderError, Value, merge_into};
@@ -124,7 +124,7 @@ impl Charts {
     fn made(&self, found: &FoundChart, wish: &Wish<'_>, around: &Around<'_>) -> Arc<Rendering> {
         let loaded = match self.load(found, wish.helm, around) {
             Ok(loaded) => loaded,
-            Err(error) => return Rendering::without_chart(Arc::new(Outcome::of(error))),
+            Err(error) => return Rendering::without_chart(Arc::new(ChartOutcome::of(error))),
         };
         let (kind, namespace, name) = &wish.asked.source;
         let source = || (around.trees)(kind, namespace.as_deref(), name, "");
@@ -175,7 +175,7 @@ fn with_files(
     found: &FoundChart,
     wish: &Wish<'_>,
     source: &dyn Fn() -> Result<FileTree, String>,
-) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<Outcome>> {
+) -> Result<(Arc<Chart>, Vec<FilePath>), Arc<ChartOutcome>> {
     let files = &wish.asked.values_files;
     if files.iter().all(|(file, _)| file == "values.yaml") {
         return Ok((chart, Vec::new()));
@@ -183,8 +183,9 @@ fn with_files(
     let own = chart.values.as_ref().and_then(|values| Some(values.origin.as_ref()?.location().file));
     let (mut merged, mut taken) = (Value::empty(), Vec::new());
     for (path, place) in files {
-        let refused =
-            |message: String| Arc::new(Outcome::Refused(Box::new(Refusal::new(message, place.clone()))));
+        let refused = |message: String| {
+            Arc::new(ChartOutcome::Refused(Box::new(NoRelease::new(message, place.clone()))))
+        };
         let file = match &found.place {
             ChartPlace::Tree(tree, _) => of_source(&source().unwrap_or_else(|_| tree.clone()), path),
             _ if clean(path) == "values.yaml" => {
@@ -196,7 +197,7 @@ fn with_files(
         match file {
             Some(file) => {
                 let values =
-                    helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(Outcome::of(why)))?;
+                    helm::values_of(&file, wish.helm.line).map_err(|why| Arc::new(ChartOutcome::of(why)))?;
                 merge_into(&mut merged, &values);
                 taken.extend(Some(file.place).filter(|place| Some(place) != own.as_ref()));
             }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 /// What a chart makes of a release.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    Rendered(Made),
+pub(crate) enum ChartOutcome {
+    Rendered(ChartObjects),
     /// Helm, or helm-controller, refuses.
-    Refused(Box<Refusal>),
+    Refused(Box<NoRelease>),
     /// Nobody can say here, and why.
     Unable(String),
 }
 
 /// Why there is no release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct NoRelease {
     /// Helm's words.
     pub message: String,
     /// Where it is written, as far as that is known.
@@ -28,16 +28,16 @@ pub(crate) struct Refusal {
     pub faults: Vec<SchemaFault>,
 }
 
-impl Refusal {
+impl NoRelease {
     /// One of helm-controller itself, that hangs on nothing unknown.
-    pub(crate) fn new(message: String, location: Option<Location>) -> Refusal {
-        Refusal { message, location, assumed: Vec::new(), faults: Vec::new() }
+    pub(crate) fn new(message: String, location: Option<Location>) -> NoRelease {
+        NoRelease { message, location, assumed: Vec::new(), faults: Vec::new() }
     }
 }
 
 /// The objects of a chart.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct ChartObjects {
     /// The chart: name and version.
     pub label: (String, String),
     /// What is applied, in Helm's order.
@@ -52,7 +52,7 @@ pub(crate) struct Made {
 
 /// What is meant by a value that nothing reads: keys from the root of all values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Meant {
+pub(crate) enum UnreadValue {
     /// A key beside it that is written nearly alike.
     Near(Vec<Arc<str>>),
     /// The only other place where templates read its key.
@@ -69,7 +69,7 @@ pub(crate) struct Answers {
     /// Whether its templates could be followed.
     pub is_followed: bool,
     /// The values that nothing reads, and what is meant by each.
-    pub dead: Vec<(Dead, Option<Meant>)>,
+    pub dead: Vec<(Dead, Option<UnreadValue>)>,
     /// The values that are read under other values only.
     pub idle: Vec<Idle>,
     /// The value that it fails on.
@@ -78,11 +78,11 @@ pub(crate) struct Answers {
     pub replaced: Vec<Replaced>,
 }
 
-impl Outcome {
-    pub(super) fn of(error: RenderError) -> Outcome {
+impl ChartOutcome {
+    pub(super) fn of(error: RenderError) -> ChartOutcome {
         match error {
-            RenderError::Unable(why) => Outcome::Unable(why),
-            RenderError::Refused(refusal) => Outcome::Refused(Box::new(Refusal {
+            RenderError::Unable(why) => ChartOutcome::Unable(why),
+            RenderError::Refused(refusal) => ChartOutcome::Refused(Box::new(NoRelease {
                 message: refusal.message,
                 location: refusal.location,
                 assumed: refusal.assumed,

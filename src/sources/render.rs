@@ -2,12 +2,12 @@
 
 use super::kept;
 use super::load::{Loaded, files_of, leads_of, of_store, place_key};
-use super::outcome::{Answers, Made, Meant, Outcome, documents_of};
-use super::request::Request as Asked;
+use super::outcome::{Answers, ChartObjects, ChartOutcome, UnreadValue, documents_of};
+use super::request::ChartRequest as Asked;
 use super::resolve::FoundChart;
 use super::values::Values;
 use crate::build::helm::{
-    self, Capabilities, Chart, Culprit, Dead, Helm, Idle, Readers, Release, RenderError, Replaced, Value,
+    self, Capabilities, Chart, ChartRelease, Culprit, Dead, Helm, Idle, Readers, RenderError, Replaced, Value,
 };
 use crate::files::{Snapshot, StoredChart};
 use crate::lang::text::Names;
@@ -22,7 +22,7 @@ pub(crate) struct Wish<'w> {
     pub asked: &'w Asked,
     pub values: &'w Values,
     /// Its name and namespace.
-    pub release: Release,
+    pub release: ChartRelease,
     /// What the cluster is likely to be able to do.
     pub capabilities: Capabilities,
     /// The least and the most that it may be: what both decide alike is known.
@@ -37,7 +37,7 @@ pub(crate) struct Wish<'w> {
 #[derive(Debug)]
 pub(crate) struct Rendering {
     /// What came of it.
-    pub outcome: Arc<Outcome>,
+    pub outcome: Arc<ChartOutcome>,
     /// The chart, with its values files, and what it was rendered for; nothing where there
     /// is no chart.
     of: Option<Rendered>,
@@ -58,7 +58,7 @@ pub(crate) struct Rendering {
 struct Rendered {
     chart: Arc<Chart>,
     values: Value,
-    release: Release,
+    release: ChartRelease,
     capabilities: Capabilities,
     helm: Helm,
     skips_schema: bool,
@@ -67,12 +67,12 @@ struct Rendered {
     /// Whether nothing was taken into the chart from elsewhere.
     is_whole: bool,
     /// How its templates ran, where they did.
-    run: Option<Run>,
+    run: Option<ChartRun>,
 }
 
 /// A run of the templates of a chart.
 #[derive(Debug)]
-struct Run {
+struct ChartRun {
     touched: helm::Touched,
     /// What they wrote, where the same request makes them write it again.
     written: Option<helm::Digest>,
@@ -91,7 +91,7 @@ pub(crate) struct Unread {
     /// All values, as templates see them.
     coalesced: Option<Value>,
     /// What is meant by dead values, as far as that was asked.
-    meant: Mutex<FxHashMap<Vec<Arc<str>>, Option<Meant>>>,
+    meant: Mutex<FxHashMap<Vec<Arc<str>>, Option<UnreadValue>>>,
     /// The keys that templates know, by the path of the map that they are of.
     known: Mutex<FxHashMap<Vec<Arc<str>>, Arc<ValueKeys>>>,
 }
@@ -100,7 +100,7 @@ type ValueKeys = Names<Arc<str>>;
 
 impl Unread {
     /// What is meant by a dead value, as far as one thing is near.
-    pub(crate) fn meant(&self, dead: &Dead) -> Option<Meant> {
+    pub(crate) fn meant(&self, dead: &Dead) -> Option<UnreadValue> {
         let known = || self.meant.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(meant) = known().get(&dead.path) {
             return meant.clone();
@@ -110,7 +110,7 @@ impl Unread {
         meant
     }
 
-    fn find_meant(&self, dead: &Dead) -> Option<Meant> {
+    fn find_meant(&self, dead: &Dead) -> Option<UnreadValue> {
         let (readers, coalesced) = (self.readers.as_ref()?, self.coalesced.as_ref()?);
         let (key, above) = dead.path.split_last()?;
         let beside = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(above).cloned();
@@ -120,10 +120,10 @@ impl Unread {
             known.entry(above.to_vec()).or_insert(names).clone()
         });
         if let Some(near) = beside.nearest(key) {
-            return Some(Meant::Near(above.iter().cloned().chain([near.into()]).collect()));
+            return Some(UnreadValue::Near(above.iter().cloned().chain([near.into()]).collect()));
         }
         match &*readers.elsewhere(dead, coalesced) {
-            [only] => Some(Meant::Elsewhere(only.clone())),
+            [only] => Some(UnreadValue::Elsewhere(only.clone())),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Unread {
 
 /// All values of a release, and what templates do with them.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ValueUse {
     /// As templates see them.
     pub values: Value,
     /// The highest keys that nothing reads.
@@ -148,7 +148,7 @@ impl Rendering {
     ///
     /// # Errors
     /// Helm refuses to put them together.
-    pub(crate) fn reading(&self) -> Option<Result<Reading, RenderError>> {
+    pub(crate) fn reading(&self) -> Option<Result<ValueUse, RenderError>> {
         self.of.as_ref().map(|of| of.reading(&self.unread()))
     }
 
@@ -190,7 +190,7 @@ impl Rendering {
 
     /// The values that another version of the chart read and this one doesn't; nothing where
     /// the chart is the same, or where one of the two can't be followed.
-    pub(crate) fn unread_since(&self, before: &Rendering) -> Vec<(Dead, Option<Meant>)> {
+    pub(crate) fn unread_since(&self, before: &Rendering) -> Vec<(Dead, Option<UnreadValue>)> {
         let (Some(old), Some(new)) = (&before.of, &self.of) else { return Vec::new() };
         if Arc::ptr_eq(&old.chart, &new.chart) {
             return Vec::new();
@@ -217,7 +217,7 @@ impl Rendering {
         self.deprecation.as_deref()
     }
 
-    fn new(outcome: Arc<Outcome>, of: Option<Rendered>, taken_in: Arc<[String]>) -> Rendering {
+    fn new(outcome: Arc<ChartOutcome>, of: Option<Rendered>, taken_in: Arc<[String]>) -> Rendering {
         let metadata = of.as_ref().map(|of| &of.chart.metadata);
         let deprecated = metadata.filter(|metadata| metadata.deprecated);
         let deprecation = deprecated.map(|metadata| metadata.description.clone());
@@ -235,13 +235,13 @@ impl Rendering {
         }
     }
 
-    pub(super) fn without_chart(outcome: Arc<Outcome>) -> Arc<Rendering> {
+    pub(super) fn without_chart(outcome: Arc<ChartOutcome>) -> Arc<Rendering> {
         Arc::new(Rendering::new(outcome, None, Arc::default()))
     }
 
     /// One that was kept: all that is asked of the chart was answered before.
     pub(super) fn kept(
-        (outcome, answers): (Outcome, Answers),
+        (outcome, answers): (ChartOutcome, Answers),
         is_free: bool,
         (stored, helm): (&Arc<StoredChart>, Helm),
     ) -> Rendering {
@@ -292,7 +292,7 @@ impl Rendering {
         let told = unread.dead.iter().enumerate();
         let meant = |(at, dead): (usize, &Dead)| (at < MEANT).then(|| unread.meant(dead)).flatten();
         // Of what a schema refuses the value is known.
-        let fails = matches!(&*self.outcome, Outcome::Refused(refusal) if refusal.faults.is_empty());
+        let fails = matches!(&*self.outcome, ChartOutcome::Refused(refusal) if refusal.faults.is_empty());
         Answers {
             leads: self.of.as_ref().map(|of| leads_of(&of.chart)).unwrap_or_default(),
             deprecation: self.deprecation.clone(),
@@ -312,8 +312,8 @@ impl Rendering {
 }
 
 impl Rendered {
-    fn request(&self) -> helm::Request<'_> {
-        helm::Request {
+    fn request(&self) -> helm::RenderRequest<'_> {
+        helm::RenderRequest {
             chart: &self.chart,
             values: &self.values,
             release: &self.release,
@@ -359,11 +359,11 @@ impl Rendered {
         proved.into_iter().filter_map(|dead| Some((dead.clone(), place(&dead)?))).collect()
     }
 
-    fn reading(&self, unread: &Unread) -> Result<Reading, RenderError> {
+    fn reading(&self, unread: &Unread) -> Result<ValueUse, RenderError> {
         let request = self.request();
         let values = helm::coalesced(&request)?;
         let Some(readers) = &unread.readers else {
-            return Ok(Reading {
+            return Ok(ValueUse {
                 values,
                 dead: FxHashSet::default(),
                 unsure: FxHashSet::default(),
@@ -376,7 +376,7 @@ impl Rendered {
         let proved = helm::proved_defaults(&request, self.written(), &values, others.clone());
         dead.extend(proved.into_iter().map(|dead| dead.path));
         let unsure = others.into_iter().map(|dead| dead.path).filter(|path| !dead.contains(path)).collect();
-        Ok(Reading { values, dead, unsure, is_followed: true })
+        Ok(ValueUse { values, dead, unsure, is_followed: true })
     }
 }
 
@@ -404,7 +404,7 @@ impl Wish<'_> {
 
     /// What comes of it, how the templates ran, and whether that is the same whatever API
     /// versions the cluster has.
-    fn render(&self, chart: &Chart) -> (Outcome, Option<Run>, bool) {
+    fn render(&self, chart: &Chart) -> (ChartOutcome, Option<ChartRun>, bool) {
         // Either order gives the same answer; of a chart that asked before, the first of
         // three renders is saved.
         let asks = chart.prepared.asks_capabilities();
@@ -419,16 +419,16 @@ impl Wish<'_> {
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
                 let written = (!self.asked.has_suffix).then_some(rendered.digest);
-                let run = rendered.touched(&self.values.value).map(|touched| Run { touched, written });
-                (Outcome::Rendered(made), run, is_free)
+                let run = rendered.touched(&self.values.value).map(|touched| ChartRun { touched, written });
+                (ChartOutcome::Rendered(made), run, is_free)
             }
-            Err(error) => (Outcome::of(error), None, false),
+            Err(error) => (ChartOutcome::of(error), None, false),
         }
     }
 
     /// What comes of what the cluster is likely to be, or of all that it may be where that
     /// is one and the same and was not looked at yet; whether nothing else was looked at.
-    fn likely(&self, chart: &Chart, may_be_alike: bool) -> (Result<helm::Rendered, RenderError>, bool) {
+    fn likely(&self, chart: &Chart, may_be_alike: bool) -> (Result<helm::RenderedChart, RenderError>, bool) {
         let likely = helm::render(&self.request(chart, &self.capabilities));
         let is_assumed = |unknown: &String| match &likely {
             Ok(rendered) => rendered.hangs_on(unknown),
@@ -446,12 +446,12 @@ impl Wish<'_> {
     }
 
     /// What comes of everything that the cluster may be, where that is one and the same.
-    fn alike(&self, chart: &Chart) -> Option<Result<helm::Rendered, RenderError>> {
+    fn alike(&self, chart: &Chart) -> Option<Result<helm::RenderedChart, RenderError>> {
         self.capabilities.assumed.as_ref()?;
         let (least, others) = self.ends.split_first()?;
         let least = helm::render(&self.request(chart, least));
         let is_same = |end: &Capabilities| {
-            let request = helm::Request { keep: helm::Keep::Text, ..self.request(chart, end) };
+            let request = helm::RenderRequest { keep: helm::Keep::Text, ..self.request(chart, end) };
             match (&least, helm::render_unless(&request, least.as_ref().ok().map(|least| &least.digest))) {
                 (Ok(_), Ok(None)) => true,
                 (Ok(one), Ok(Some(other))) => one.is_same(&other),
@@ -464,9 +464,9 @@ impl Wish<'_> {
         others.iter().all(is_same).then_some(least)
     }
 
-    fn request<'r>(&'r self, chart: &'r Chart, capabilities: &'r Capabilities) -> helm::Request<'r> {
+    fn request<'r>(&'r self, chart: &'r Chart, capabilities: &'r Capabilities) -> helm::RenderRequest<'r> {
         let suffix = self.asked.has_suffix.then(|| "the digest or generation behind the version".to_owned());
-        helm::Request {
+        helm::RenderRequest {
             chart,
             values: &self.values.value,
             release: &self.release,
@@ -524,12 +524,12 @@ impl Wish<'_> {
     }
 }
 
-fn made(chart: &Chart, rendered: &helm::Rendered) -> Made {
+fn made(chart: &Chart, rendered: &helm::RenderedChart) -> ChartObjects {
     let nodes = |documents: &[helm::ManifestDocument]| -> Vec<Node> {
         documents.iter().filter_map(|document| rendered.node(document)).collect()
     };
     let definitions = rendered.crds.iter().flat_map(|(_, file)| documents_of(file)).collect();
-    Made {
+    ChartObjects {
         label: (chart.metadata.name.clone(), chart.metadata.version.clone()),
         objects: nodes(&rendered.manifests),
         hooks: nodes(&rendered.hooks),

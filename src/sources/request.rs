@@ -8,7 +8,7 @@ use crate::model::ObjectId;
 
 /// A chart that a release asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct ChartRequest {
     /// The source: kind, namespace, name.
     pub source: (String, Option<String>, String),
     /// What is asked of it.
@@ -43,7 +43,7 @@ pub(crate) enum Asked {
         /// Its URL, without tag.
         url: String,
         /// What selects a tag.
-        reference: Reference,
+        reference: OciReference,
         /// The media type of the layer that is taken; the first layer without one.
         layer: Option<String>,
     },
@@ -55,7 +55,7 @@ pub(crate) const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1
 
 /// `spec.ref` of an OCIRepository; the digest comes before the range, that before the tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reference {
+pub(crate) enum OciReference {
     /// A manifest's digest, and the tag beside it.
     Digest(String, Option<String>),
     /// A range, and the regular expression that tags have to match.
@@ -76,13 +76,17 @@ pub(crate) enum Unclear {
 }
 
 /// What finds objects of the cluster: by kind, namespace and name.
-pub(crate) type Lookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + 'l;
+pub(crate) type ObjectLookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + 'l;
 
 /// What a release asks for.
 ///
 /// # Errors
 /// Why that isn't known.
-pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+pub(crate) fn of_release(
+    id: &ObjectId,
+    node: NodeRef<'_>,
+    lookup: &ObjectLookup<'_>,
+) -> Result<ChartRequest, Unclear> {
     let namespace = id.namespace.as_deref();
     if let Some(reference) = node.at("/spec/chartRef").filter(|reference| !reference.is_null()) {
         let kind = text(reference, "/kind", "spec.chartRef.kind")?.ok_or(Unclear::Nothing)?;
@@ -98,8 +102,8 @@ pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) 
 fn of_reference(
     release: NodeRef<'_>,
     source: (String, Option<String>, String),
-    lookup: &Lookup<'_>,
-) -> Result<Request, Unclear> {
+    lookup: &ObjectLookup<'_>,
+) -> Result<ChartRequest, Unclear> {
     let (kind, namespace, name) = &source;
     let object = lookup(kind, namespace.as_deref(), name);
     let location = release.location_at("/spec/chartRef");
@@ -108,7 +112,7 @@ fn of_reference(
         let chart = object.get_ref().at("/spec").ok_or(Unclear::Nothing)?;
         return of_chart(chart, namespace.as_deref(), lookup);
     }
-    let mut request = Request {
+    let mut request = ChartRequest {
         chart: Asked::Path(String::new()),
         source,
         values_files: Vec::new(),
@@ -131,7 +135,11 @@ fn of_reference(
 }
 
 /// What `spec.chart.spec` of a HelmRelease, or `spec` of a HelmChart, asks for.
-fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) -> Result<Request, Unclear> {
+fn of_chart(
+    chart: NodeRef<'_>,
+    namespace: Option<&str>,
+    lookup: &ObjectLookup<'_>,
+) -> Result<ChartRequest, Unclear> {
     let name = text(chart, "/chart", "the chart's name")?.ok_or(Unclear::Nothing)?;
     let kind = text(chart, "/sourceRef/kind", "the kind of its source")?;
     let kind = kind.ok_or_else(|| Unclear::NotHere("its sourceRef names no kind".to_owned()))?;
@@ -158,7 +166,7 @@ fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) ->
     } else {
         Asked::Path(name)
     };
-    Ok(Request {
+    Ok(ChartRequest {
         source,
         chart: asked,
         // The list of the defaults alone is none.
@@ -173,16 +181,16 @@ fn of_chart(chart: NodeRef<'_>, namespace: Option<&str>, lookup: &Lookup<'_>) ->
     })
 }
 
-fn reference(node: NodeRef<'_>) -> Result<Reference, Unclear> {
+fn reference(node: NodeRef<'_>) -> Result<OciReference, Unclear> {
     let field = |pointer: &str| text(node, pointer, "the ref of its source");
     let tag = field("/spec/ref/tag")?;
     if let Some(digest) = field("/spec/ref/digest")? {
-        return Ok(Reference::Digest(digest, tag));
+        return Ok(OciReference::Digest(digest, tag));
     }
     if let Some(range) = field("/spec/ref/semver")? {
-        return Ok(Reference::Range(range, field("/spec/ref/semverFilter")?));
+        return Ok(OciReference::Range(range, field("/spec/ref/semverFilter")?));
     }
-    Ok(Reference::Tag(tag.unwrap_or_else(|| "latest".to_owned())))
+    Ok(OciReference::Tag(tag.unwrap_or_else(|| "latest".to_owned())))
 }
 
 fn not_here((kind, namespace, name): &(String, Option<String>, String)) -> Unclear {

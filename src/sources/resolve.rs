@@ -5,7 +5,7 @@
 //! `ChartRepository.getChartVersion`): the exact text first, then the range, of which a
 //! full version is one, without regard to build metadata and a leading `v`.
 
-use super::request::{Asked, CHART_LAYER, Reference, Request, Unclear};
+use super::request::{Asked, CHART_LAYER, ChartRequest, OciReference, Unclear};
 use crate::files::{ChartStores, FileTree, StoredChart};
 use crate::lang::template::{Constraints, Version};
 use regex::Regex;
@@ -101,7 +101,7 @@ impl fmt::Display for Missing {
     }
 }
 
-impl Request {
+impl ChartRequest {
     /// The name of the chart, its version as it is asked for, and the URL of its source.
     pub(crate) fn named(&self) -> (&str, &str, Option<&str>) {
         match &self.chart {
@@ -109,9 +109,9 @@ impl Request {
             Asked::Named { url, name, version } => (last(name), version, url.as_deref()),
             Asked::Artifact { url, reference, .. } => {
                 let version = match reference {
-                    Reference::Tag(tag) | Reference::Digest(_, Some(tag)) => tag,
-                    Reference::Range(range, _) => range,
-                    Reference::Digest(digest, None) => digest,
+                    OciReference::Tag(tag) | OciReference::Digest(_, Some(tag)) => tag,
+                    OciReference::Range(range, _) => range,
+                    OciReference::Digest(digest, None) => digest,
                 };
                 (last(url), version, Some(url))
             }
@@ -130,7 +130,7 @@ impl Request {
 /// # Errors
 /// Why it is not here.
 pub(crate) fn resolve(
-    request: &Request,
+    request: &ChartRequest,
     trees: &Trees<'_>,
     stores: &ChartStores,
 ) -> Result<FoundChart, Box<Missing>> {
@@ -240,7 +240,7 @@ pub(crate) fn clean(path: &str) -> String {
 
 /// Of an artifact of which another layer than a chart's is taken: no store holds such,
 /// and helm fetches none.
-fn other_layer(request: &Request, layer: &str) -> Missing {
+fn other_layer(request: &ChartRequest, layer: &str) -> Missing {
     let (name, version, _) = request.named();
     let why = format!("its layerSelector takes a layer of type {layer}, and charts are of {CHART_LAYER}");
     Missing {
@@ -253,17 +253,17 @@ fn other_layer(request: &Request, layer: &str) -> Missing {
     }
 }
 
-fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<FoundChart, Missing> {
+fn artifact(url: &str, reference: &OciReference, stores: &ChartStores) -> Result<FoundChart, Missing> {
     let name = last(url);
     let from = normalised(url);
     let wanted = Wanted { name, version: "", url: Some(&from), tag: None, filter: None };
     match reference {
-        Reference::Tag(tag) => {
+        OciReference::Tag(tag) => {
             let version = tag.replace('_', "+");
             let wanted = Wanted { version: &version, tag: Some(tag), ..wanted };
             wanted.find(stores).map_err(|why| Missing::remote(name, tag, Some(url), why))
         }
-        Reference::Range(range, filter) => {
+        OciReference::Range(range, filter) => {
             let missing = |why| Missing::remote(name, range, Some(url), why);
             let filter = match filter.as_deref().map(Regex::new) {
                 Some(Err(_)) => return Err(missing("its semverFilter is no regular expression".to_owned())),
@@ -276,7 +276,7 @@ fn artifact(url: &str, reference: &Reference, stores: &ChartStores) -> Result<Fo
             found.assumed = found.assumed.or_else(|| Some(told()));
             Ok(found)
         }
-        Reference::Digest(digest, tag) => by_digest(name, url, digest, tag.as_deref(), stores),
+        OciReference::Digest(digest, tag) => by_digest(name, url, digest, tag.as_deref(), stores),
     }
 }
 

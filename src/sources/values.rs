@@ -5,7 +5,7 @@
 //! so into the maps of `spec.values` that came in unmerged; at the end `spec.values` are
 //! merged over everything.
 
-use super::request::Lookup;
+use super::request::ObjectLookup;
 use crate::build::helm::{Kind, Map, Style, Value, merge_into, merge_maps, set};
 use crate::lang::yaml::{
     Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar, Source,
@@ -41,14 +41,14 @@ pub(crate) enum By {
     /// `spec.values`
     Release,
     /// A key of a ConfigMap or Secret.
-    Reference(Reference),
+    Reference(ValuesReference),
     /// The same, at a path of the values; and where the key stands.
-    TargetPath(Reference, Option<Location>),
+    TargetPath(ValuesReference, Option<Location>),
 }
 
 /// An item of `spec.valuesFrom`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct ValuesReference {
     /// The object and its key, in words.
     pub told: String,
     /// Whether the object is a Secret; else it is a ConfigMap.
@@ -59,7 +59,7 @@ pub(crate) struct Reference {
 
 /// Why a release has no values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum NoValues {
     /// helm-controller fails: what it says, and where.
     Fails(String, Option<Location>),
     /// The values are known in the cluster only.
@@ -82,17 +82,21 @@ enum Given {
 ///
 /// # Errors
 /// Why there are none.
-pub(crate) fn of_release(id: &ObjectId, node: NodeRef<'_>, lookup: &Lookup<'_>) -> Result<Values, Refused> {
-    let too_deep = || Refused::Unknown("values nested too deeply");
+pub(crate) fn of_release(
+    id: &ObjectId,
+    node: NodeRef<'_>,
+    lookup: &ObjectLookup<'_>,
+) -> Result<Values, NoValues> {
+    let too_deep = || NoValues::Unknown("values nested too deeply");
     let own = node.at("/spec/values").filter(|values| !values.is_null());
     let mut spec = match own {
         Some(values) if values.is_map() => value_of(values, Dialect::GoYamlV3, 0).ok_or_else(too_deep)?,
-        Some(values) if values.is_unknown() => return Err(Refused::Unknown("spec.values")),
+        Some(values) if values.is_unknown() => return Err(NoValues::Unknown("spec.values")),
         _ => Value::empty(),
     };
     let references = node.at("/spec/valuesFrom");
     if references.is_some_and(NodeRef::is_unknown) {
-        return Err(Refused::Unknown("spec.valuesFrom"));
+        return Err(NoValues::Unknown("spec.valuesFrom"));
     }
     let mut values = Values { value: Value::empty(), layers: Vec::new(), unknown: Vec::new() };
     for reference in references.into_iter().flat_map(NodeRef::items) {
@@ -112,10 +116,10 @@ impl Values {
         id: &ObjectId,
         reference: NodeRef<'_>,
         spec: &mut Value,
-        lookup: &Lookup<'_>,
-    ) -> Result<(), Refused> {
+        lookup: &ObjectLookup<'_>,
+    ) -> Result<(), NoValues> {
         let field = |name: &str| match reference.get(name) {
-            Some(found) if found.is_unknown() => Err(Refused::Unknown("spec.valuesFrom")),
+            Some(found) if found.is_unknown() => Err(NoValues::Unknown("spec.valuesFrom")),
             Some(found) => Ok(found.as_str().filter(|text| !text.is_empty()).map(|text| text.into_owned())),
             None => Ok(None),
         };
@@ -131,7 +135,11 @@ impl Values {
                 Ok(())
             }
             Given::Text(text, node) if path.is_none() => {
-                let by = By::Reference(Reference { told: told(), is_secret, location: reference.location() });
+                let by = By::Reference(ValuesReference {
+                    told: told(),
+                    is_secret,
+                    location: reference.location(),
+                });
                 self.merge(&text, &node, by, is_secret, &told())
             }
             given => {
@@ -146,7 +154,7 @@ impl Values {
                 };
                 let place = place.or_else(|| reference.location_at("/targetPath"));
                 self.set(&path, text, literal, place.clone(), spec, &told())?;
-                let item = Reference { told: told(), is_secret, location: reference.location() };
+                let item = ValuesReference { told: told(), is_secret, location: reference.location() };
                 let by = By::TargetPath(item, key_location(id, &kind, &name, &key, lookup));
                 self.layers.push(Layer { by, root: Node::string("", place) });
                 Ok(())
@@ -155,9 +163,16 @@ impl Values {
     }
 
     /// Merges a document of values over what is there.
-    fn merge(&mut self, text: &str, node: &Node, by: By, is_secret: bool, told: &str) -> Result<(), Refused> {
+    fn merge(
+        &mut self,
+        text: &str,
+        node: &Node,
+        by: By,
+        is_secret: bool,
+        told: &str,
+    ) -> Result<(), NoValues> {
         let place = node.get_ref().location();
-        let fails = |why: &str| Refused::Fails(format!("{told}: {why}"), place.clone());
+        let fails = |why: &str| NoValues::Fails(format!("{told}: {why}"), place.clone());
         let Some(root) = document(text, node) else { return Ok(()) };
         if root.get_ref().is_null() {
             return Ok(());
@@ -166,7 +181,7 @@ impl Values {
             return Err(fails("it holds no map of values"));
         }
         let value = value_of(root.get_ref(), Dialect::GoYamlV2, 0);
-        let value = value.ok_or(Refused::Unknown("values nested too deeply"))?;
+        let value = value.ok_or(NoValues::Unknown("values nested too deeply"))?;
         let value = if is_secret { hidden(&value) } else { value };
         merge_into(&mut self.value, &value);
         self.layers.push(Layer { by, root });
@@ -182,7 +197,7 @@ impl Values {
         place: Option<Location>,
         spec: &mut Value,
         told: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NoValues> {
         // What nobody knows is put in for what is written in its place.
         const HIDDEN: &str = "forebay.dev/unknown";
         let before = merge_maps(&self.value, spec);
@@ -198,7 +213,7 @@ impl Values {
         };
         let mut after = before.clone();
         set(&mut after, &format!("{path}={value}"), style, origin.as_ref())
-            .map_err(|why| Refused::Fails(format!("{told}: {why}"), place))?;
+            .map_err(|why| NoValues::Fails(format!("{told}: {why}"), place))?;
         if text.is_none() {
             after = revealed(&after, HIDDEN);
         }
@@ -241,7 +256,7 @@ fn written_through(before: &Value, after: &Value, spec: &mut Value) {
 }
 
 /// What a key of a ConfigMap or Secret of the release's namespace holds.
-fn given(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Lookup<'_>) -> Given {
+fn given(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &ObjectLookup<'_>) -> Given {
     let Some(object) = lookup(kind, id.namespace.as_deref(), name) else { return Given::Unseen };
     let node = object.get_ref();
     let field = |name: &str| node.get(name).and_then(|data| data.get(key));
@@ -272,7 +287,13 @@ fn given(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Lookup<'_>) 
 }
 
 /// Where a key of a ConfigMap or Secret stands.
-fn key_location(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &Lookup<'_>) -> Option<Location> {
+fn key_location(
+    id: &ObjectId,
+    kind: &str,
+    name: &str,
+    key: &str,
+    lookup: &ObjectLookup<'_>,
+) -> Option<Location> {
     let object = lookup(kind, id.namespace.as_deref(), name)?;
     let field = |field: &&str| object.get_ref().get(field)?.entry(key)?.key_location();
     ["stringData", "data"].iter().find_map(field)

@@ -63,7 +63,7 @@ pub(super) fn compose(
             .items_at("/exclude")
             .filter_map(|item| item.as_str().and_then(|text| doublestar(&text)))
             .collect();
-        Operation { tree: &tree, target, exclude: &exclude, files: &mut files }.apply(pattern)?;
+        CopyOperation { tree: &tree, target, exclude: &exclude, files: &mut files }.apply(pattern)?;
     }
     Ok(FileTree::composed(snapshot.clone(), files))
 }
@@ -88,14 +88,14 @@ fn go_glob(pattern: &str) -> Option<GlobMatcher> {
 }
 
 /// One copy operation, and the files of the artifact.
-struct Operation<'o> {
+struct CopyOperation<'o> {
     tree: &'o FileTree,
     target: &'o str,
     exclude: &'o [GlobMatcher],
     files: &'o mut BTreeMap<Arc<str>, FilePath>,
 }
 
-impl Operation<'_> {
+impl CopyOperation<'_> {
     fn destination(&self) -> &str {
         self.target.trim_end_matches('/')
     }

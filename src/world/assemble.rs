@@ -9,7 +9,7 @@ use super::index::Index;
 use super::inventory::{Kinds, Opener, OpenerCause};
 use super::overlays::Overlays;
 use super::schemas::Schemas;
-use super::source::{Shared, normalise};
+use super::source::{SharedMemo, normalise};
 use super::{ApplyTarget, Cluster, Effective, Member, Placed, World};
 use super::{releases, unreached};
 use crate::config::Config;
@@ -27,8 +27,9 @@ pub(super) fn world(
     remotes: &[String],
     earlier: Option<&World>,
 ) -> World {
-    let shared = Shared::default();
-    let charts = Arc::new(earlier.map_or_else(releases::Known::default, |world| world.charts.after()));
+    let shared = SharedMemo::default();
+    let charts =
+        Arc::new(earlier.map_or_else(releases::KnownReleases::default, |world| world.charts.after()));
     let pushes = super::pushes::find(snapshot);
     let overlays = Overlays::of(snapshot);
     let entry::EntryPoints { entries, unsettled } =

@@ -5,7 +5,7 @@
 
 use super::entry_point::{EntryPoint, Form, path_of, source_of};
 use super::source::{normalise, reference};
-use crate::build::kustomize::{self, Links, LoadRestriction, Options, Order, Rewrite, RootFile};
+use crate::build::kustomize::{self, BuildOptions, Links, LoadRestriction, Order, Rewrite, RootFile};
 use crate::files::{FileTree, Snapshot, Store};
 use crate::lang::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
 use crate::model::{Called, Object, ObjectId};
@@ -295,14 +295,14 @@ fn patched(pair: [Node; 2], patches: NodeRef<'_>, place: Option<&Location>) -> [
             patches: Some(Node::scalar(Value::Seq(patches.to_vec()), None)),
             ..Rewrite::default()
         };
-        let options = Options {
+        let options = BuildOptions {
             load_restriction: LoadRestriction::None,
             links: Links::Absent,
             order: Order::Fifo,
             root: RootFile::Rewritten(Box::new(rewrite)),
             best_effort: false,
         };
-        kustomize::build(&tree, "", &options, &kustomize::Memo::default()).ok()
+        kustomize::build(&tree, "", &options, &kustomize::BaseMemo::default()).ok()
     };
     let fitting: Vec<Node> = patches
         .items()

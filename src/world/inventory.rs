@@ -23,7 +23,7 @@ pub struct Opener {
     /// The names, any when `None`.
     pub names: Option<Holes>,
     /// The very objects, any when `None`.
-    pub only: Option<Arc<Written>>,
+    pub only: Option<Arc<WrittenObjects>>,
     /// The target that it creates them on.
     pub target: ApplyTarget,
     /// What it is, for messages: `Kustomization flux-system/tenants (external
@@ -119,14 +119,14 @@ impl Opener {
 
 /// Objects as they are written somewhere, by their names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenObjects {
     by_name: FxHashMap<Arc<str>, Vec<(ObjectId, Option<Location>)>>,
     kinds: FxHashSet<Arc<str>>,
 }
 
-impl Written {
-    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> Written {
-        let mut written = Written::default();
+impl WrittenObjects {
+    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> WrittenObjects {
+        let mut written = WrittenObjects::default();
         for object in objects {
             let place = object.node.get_ref().location_at("/metadata/name");
             written.kinds.insert(object.id.kind.clone());
@@ -231,7 +231,7 @@ pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<FilePath>) {
         kinds::find(object.id.group(), &object.id.kind).is_some()
             && !*known.entry(path.clone()).or_insert_with(|| entry::is_leftover(path) || left_out(path))
     };
-    let written = Written::of(world.orphans().filter(may_be_applied));
+    let written = WrittenObjects::of(world.orphans().filter(may_be_applied));
     let opener = written.opener(OpenerCause::ByHand, "somebody who applied it by hand".to_owned());
     for cluster in world.clusters.iter_mut().filter(|cluster| cluster.name.is_some()) {
         cluster.openers.extend(opener.clone());

@@ -78,7 +78,7 @@ pub struct World {
     /// Paths of the files that the configuration excludes.
     excluded: FxHashSet<Arc<str>>,
     /// Charts that were loaded and rendered, for a world like this one.
-    charts: Arc<releases::Known>,
+    charts: Arc<releases::KnownReleases>,
     /// What was built, for a world like this one.
     builds: earlier::Builds,
     /// What the API servers of its clusters take.

@@ -34,12 +34,12 @@ pub(crate) enum SourceState {
 
 /// What all clusters share: what bases came to, and what sources leave out.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedMemo {
     pub memo: Memo,
     ignores: Mutex<FxHashMap<IgnoreKey, Arc<SourceIgnore>>>,
 }
 
-impl Shared {
+impl SharedMemo {
     /// What of a tree reaches the artifact of a source with this `spec.ignore`.
     pub(super) fn artifact(&self, tree: FileTree, spec: Option<String>) -> FileTree {
         let mut known = self.ignores.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ type IgnoreKey = (String, Option<String>);
 /// What resolves sources within one cluster.
 pub(super) struct Sources<'a> {
     pub snapshot: &'a Arc<Snapshot>,
-    pub shared: &'a Shared,
+    pub shared: &'a SharedMemo,
     pub config: &'a Config,
     /// Normalised URLs of this repository.
     pub urls: Vec<String>,
@@ -78,7 +78,7 @@ pub(super) struct Sources<'a> {
 }
 
 /// Objects on the local target.
-pub(super) type Objects = FxHashMap<Called, (ObjectId, Node)>;
+pub(super) type LocalObjects = FxHashMap<Called, (ObjectId, Node)>;
 
 /// Depth to which artifacts may be composed of artifacts.
 const DEPTH: u32 = 8;
@@ -88,13 +88,18 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// Why it is not here.
-    pub(super) fn resolve(&self, objects: &Objects, source: &Called, path: &str) -> Result<TreeOf, String> {
+    pub(super) fn resolve(
+        &self,
+        objects: &LocalObjects,
+        source: &Called,
+        path: &str,
+    ) -> Result<TreeOf, String> {
         self.resolve_at(objects, source, path, 0)
     }
 
     fn resolve_at(
         &self,
-        objects: &Objects,
+        objects: &LocalObjects,
         wanted: &Called,
         path: &str,
         depth: u32,
@@ -180,7 +185,7 @@ impl Sources<'_> {
 
     fn external_artifact(
         &self,
-        objects: &Objects,
+        objects: &LocalObjects,
         namespace: Option<&str>,
         name: &str,
         depth: u32,

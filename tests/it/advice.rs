@@ -4,7 +4,7 @@
 
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::model::kinds::KINDS;
 use forebay::internals::world::World;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn advice_fits_the_version() {
         let listed = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
         let snapshot = Arc::new(Snapshot::memory(listed, Arc::new(Store::default())));
         let world = World::new(&snapshot, &Config::default(), &[]);
-        for finding in engine::run(&world, &Config::default(), &Options::default()).findings {
+        for finding in engine::run(&world, &Config::default(), &LintOptions::default()).findings {
             let advice = format!(
                 "{} {}",
                 finding.help,

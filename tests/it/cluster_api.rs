@@ -9,10 +9,10 @@ use forebay::internals::simulate::cluster_api::hooks::input;
 use forebay::internals::simulate::cluster_api::propagation;
 use forebay::internals::simulate::cluster_api::propagation::node;
 use forebay::internals::simulate::cluster_api::propagation::node::{
-    MachineIdentity, MachineTaint, Node, Taint, Wanted,
+    MachineIdentity, MachineTaint, NodeMetadata, Taint, WantedMetadata,
 };
 use forebay::internals::simulate::cluster_api::propagation::{
-    Keys, Metadata, MetadataEntry, Source, Strategy,
+    KeySource, Keys, Metadata, MetadataEntry, Strategy,
 };
 use forebay::internals::simulate::cluster_api::rollout::ObjectRef;
 use forebay::internals::simulate::cluster_api::rollout::control_plane;
@@ -317,7 +317,7 @@ fn keys(value: &Value) -> Keys {
     let entries = value.as_object().into_iter().flatten();
     entries
         .map(|(key, value)| {
-            let source = Source::Field { pointer: String::new(), location: None };
+            let source = KeySource::Field { pointer: String::new(), location: None };
             (key.clone(), MetadataEntry { value: value.as_str().map(str::to_owned), source })
         })
         .collect()
@@ -418,7 +418,7 @@ fn machine_set_metadata() {
         for field in ["labels", "annotations"] {
             let (before, after) =
                 (strings(&case.input["before"][field]), strings(&case.input["after"][field]));
-            let map = ssa::Map {
+            let map = ssa::ManagedMap {
                 previous: before.keys().cloned().collect(),
                 live: before.clone(),
                 others: BTreeMap::new(),
@@ -426,7 +426,7 @@ fn machine_set_metadata() {
             let (live, outcomes) = ssa::apply(&map, &after);
             for (key, outcome) in outcomes {
                 match outcome {
-                    ssa::Outcome::Removed => removed.push(key),
+                    ssa::KeyOutcome::Removed => removed.push(key),
                     _ if live.get(&key) != before.get(&key) => changed.push(key),
                     _ => {}
                 }
@@ -502,12 +502,12 @@ fn written(taints: &[Taint]) -> Vec<String> {
 fn nodes_are_patched() {
     run(&["node-patch"], |case| {
         let before = &case.input["node"];
-        let mut node = Node {
+        let mut node = NodeMetadata {
             labels: strings(&before["labels"]),
             annotations: strings(&before["annotations"]),
             taints: taints(&before["taints"]),
         };
-        let wanted = Wanted {
+        let wanted = WantedMetadata {
             labels: strings(&case.input["labelsFromMachine"]),
             annotations: strings(&case.input["annotationsFromMachine"]),
             taints: None,
@@ -524,7 +524,7 @@ fn nodes_are_patched() {
         json!({"node": after})
     });
     run(&["node-taints"], |case| {
-        let mut node = Node { taints: taints(&case.input["nodeTaints"]), ..Node::default() };
+        let mut node = NodeMetadata { taints: taints(&case.input["nodeTaints"]), ..NodeMetadata::default() };
         if let Some(tracking) = case.input["trackingAnnotation"].as_str() {
             node.annotations.insert(node::TAINTS_FROM_MACHINE.to_owned(), tracking.to_owned());
         }

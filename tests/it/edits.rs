@@ -2,10 +2,10 @@
 
 use forebay::internals::lang::yaml::Stream;
 use forebay::internals::lang::yaml::edit::verify::verify;
-use forebay::internals::lang::yaml::edit::{Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::lang::yaml::edit::{Content, KeyPlace, Operation, Prune, RefusedEdit, compile};
 
 /// Apply an operation to the first document that has tokens, verified.
-fn apply(text: &str, operation: &Operation) -> Result<String, Refused> {
+fn apply(text: &str, operation: &Operation) -> Result<String, RefusedEdit> {
     let stream = Stream::parse(text);
     assert!(stream.errors.is_empty(), "{text:?}: {:?}", stream.errors);
     let document = stream.documents.iter().position(|document| !document.tokens.is_empty()).unwrap() as u32;
@@ -41,7 +41,7 @@ fn rename(pointer: &str, to: &str) -> Operation {
     Operation::RenameKey { pointer: pointer.to_owned(), to: to.to_owned() }
 }
 
-fn insert(map: &str, key: &str, place: Place) -> Operation {
+fn insert(map: &str, key: &str, place: KeyPlace) -> Operation {
     Operation::InsertKey {
         map: map.to_owned(),
         key: key.to_owned(),
@@ -153,7 +153,7 @@ fn missing_parents_are_made() {
     check("a: |+\n  text\n\n\n", &set("/b", "v"), "a: |+\n  text\n\n\nb: v\n");
     check(
         "a: |\n  text\n\n\nb: 1\n",
-        &insert("", "c", Place::After("a".into())),
+        &insert("", "c", KeyPlace::After("a".into())),
         "a: |\n  text\nc: v\n\n\nb: 1\n",
     );
     check("---\na: 1\n---\nb: 1\n", &set("/c", "v"), "---\na: 1\nc: v\n---\nb: 1\n");
@@ -163,20 +163,20 @@ fn missing_parents_are_made() {
 #[test]
 fn keys_go_where_they_are_wanted() {
     let text = "a: 1\n# about b\nb: 2 # two\nc: 3\n";
-    check(text, &insert("", "x", Place::End), "a: 1\n# about b\nb: 2 # two\nc: 3\nx: v\n");
-    check(text, &insert("", "x", Place::Before("b".into())), "a: 1\nx: v\n# about b\nb: 2 # two\nc: 3\n");
+    check(text, &insert("", "x", KeyPlace::End), "a: 1\n# about b\nb: 2 # two\nc: 3\nx: v\n");
+    check(text, &insert("", "x", KeyPlace::Before("b".into())), "a: 1\nx: v\n# about b\nb: 2 # two\nc: 3\n");
     // A copy of its sibling is quoted as that is.
     for (value, copy) in [("'v'", "'v'"), ("\"v\"", "\"v\""), ("v", "v"), ("'w'", "v")] {
         let expected = format!("a: {value}\nx: {copy}\nb: 1\n");
-        check(&format!("a: {value}\nb: 1\n"), &insert("", "x", Place::After("a".into())), &expected);
+        check(&format!("a: {value}\nb: 1\n"), &insert("", "x", KeyPlace::After("a".into())), &expected);
     }
-    check(text, &insert("", "x", Place::After("b".into())), "a: 1\n# about b\nb: 2 # two\nx: v\nc: 3\n");
-    check("- a: 1\n  b: 2\n", &insert("/0", "x", Place::Before("a".into())), "- x: v\n  a: 1\n  b: 2\n");
-    check("{a: 1, b: 2}\n", &insert("", "x", Place::Before("b".into())), "{a: 1, x: v, b: 2}\n");
-    check("{a: 1}\n", &insert("", "x", Place::Before("a".into())), "{x: v, a: 1}\n");
+    check(text, &insert("", "x", KeyPlace::After("b".into())), "a: 1\n# about b\nb: 2 # two\nx: v\nc: 3\n");
+    check("- a: 1\n  b: 2\n", &insert("/0", "x", KeyPlace::Before("a".into())), "- x: v\n  a: 1\n  b: 2\n");
+    check("{a: 1, b: 2}\n", &insert("", "x", KeyPlace::Before("b".into())), "{a: 1, x: v, b: 2}\n");
+    check("{a: 1}\n", &insert("", "x", KeyPlace::Before("a".into())), "{x: v, a: 1}\n");
     check(
         "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n",
-        &insert("", "x", Place::End),
+        &insert("", "x", KeyPlace::End),
         "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  },\n  \"x\": \"v\"\n}\n",
     );
 }
@@ -294,13 +294,13 @@ fn what_has_no_certain_answer_is_refused() {
         ("a: 1\n", set("/a/b", "v"), "inside of a scalar"),
         ("a: |\n  x", set("/b", "v"), "ends inside a block scalar"),
         ("? a\n: b\n", remove("/a"), "written with `?`"),
-        ("? a\n: b\n", insert("", "c", Place::End), "written with `?`"),
-        ("{a: 1,\n b: 2}\n", insert("", "c", Place::End), "no line for each child"),
-        ("{a: 1, }\n", insert("", "c", Place::End), "a comma stands behind"),
+        ("? a\n: b\n", insert("", "c", KeyPlace::End), "written with `?`"),
+        ("{a: 1,\n b: 2}\n", insert("", "c", KeyPlace::End), "no line for each child"),
+        ("{a: 1, }\n", insert("", "c", KeyPlace::End), "a comma stands behind"),
         ("[a, # c\n b]\n", drop_item("/0"), "no certain place"),
         ("- a: 1\n  # about b\n  b: 2\n", remove("/0/a"), "a comment stands between"),
         ("a: 1\nb: 2\n", rename("/a", "b"), "is there already"),
-        ("a: 1\n", insert("", "a", Place::End), "is there already"),
+        ("a: 1\n", insert("", "a", KeyPlace::End), "is there already"),
         ("a: 1\n", remove("/b"), "there is no `/b`"),
         ("- 1\n", set("/3", "v"), "the list has no item 3"),
         ("{a}\n", set("/a", "v"), "left out between braces"),
@@ -346,7 +346,7 @@ fn a_key_goes_behind_the_deeper_comments_of_what_stands_before_it() {
         map: String::new(),
         key: "new".to_owned(),
         value: Content::Map(vec![("k".to_owned(), Content::str("two\nlines"))]),
-        place: Place::End,
+        place: KeyPlace::End,
         comment: None,
     };
     check(
@@ -354,13 +354,13 @@ fn a_key_goes_behind_the_deeper_comments_of_what_stands_before_it() {
         &literal,
         "x:\n  - a: >\n      b\n    # of a\nnew:\n  k: |-\n    two\n    lines\n",
     );
-    let key = insert("", "new", Place::End);
+    let key = insert("", "new", KeyPlace::End);
     check("x:\n  a: 1\n  # b: 2\n", &key, "x:\n  a: 1\n  # b: 2\nnew: v\n");
     check("x:\n  a: 1\n\n  # b: 2\n\n# end\n", &key, "x:\n  a: 1\n\n  # b: 2\nnew: v\n\n# end\n");
     check("x:\n  a: 1\n# end\n", &key, "x:\n  a: 1\nnew: v\n# end\n");
     check(
         "x:\n  a: 1\n  # b\ny: 1\n",
-        &insert("/x", "new", Place::End),
+        &insert("/x", "new", KeyPlace::End),
         "x:\n  a: 1\n  new: v\n  # b\ny: 1\n",
     );
     check("x:\n  a: 1\n  # b\n---\ny: 1\n", &key, "x:\n  a: 1\n  # b\nnew: v\n---\ny: 1\n");
@@ -369,6 +369,6 @@ fn a_key_goes_behind_the_deeper_comments_of_what_stands_before_it() {
 /// `a:,` is a scalar to go-yaml.
 #[test]
 fn a_key_goes_behind_an_empty_value_between_braces() {
-    check("x: {a: 1, b: }\n", &insert("/x", "new", Place::End), "x: {a: 1, b: , new: v }\n");
-    check("x: {a: 1, b}\n", &insert("/x", "new", Place::End), "x: {a: 1, b, new: v}\n");
+    check("x: {a: 1, b: }\n", &insert("/x", "new", KeyPlace::End), "x: {a: 1, b: , new: v }\n");
+    check("x: {a: 1, b}\n", &insert("/x", "new", KeyPlace::End), "x: {a: 1, b, new: v}\n");
 }

@@ -10,7 +10,9 @@ use forebay::internals::simulate::notify;
 use forebay::internals::simulate::notify::alerts;
 use forebay::internals::simulate::notify::alerts::{Alert, Event, EventSource};
 use forebay::internals::simulate::notify::combine;
-use forebay::internals::simulate::notify::combine::{CONFLICT_REASON, SUMMARY_DEPRECATION_LOG, Source};
+use forebay::internals::simulate::notify::combine::{
+    CONFLICT_REASON, MetadataSource, SUMMARY_DEPRECATION_LOG,
+};
 use forebay::internals::simulate::notify::commit_status;
 use forebay::internals::simulate::notify::commit_status::Cel;
 use forebay::internals::simulate::notify::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
@@ -155,12 +157,12 @@ fn combination() {
     let constants = &file["constants"];
     assert_eq!(constants["eventGroupPrefix"], json!(notify::EVENT_PREFIX));
     let order = [
-        Source::ObjectAnnotations,
-        Source::AlertEventMetadata,
-        Source::AlertSummary,
-        Source::ControllerMetadata,
+        MetadataSource::ObjectAnnotations,
+        MetadataSource::AlertEventMetadata,
+        MetadataSource::AlertSummary,
+        MetadataSource::ControllerMetadata,
     ];
-    assert_eq!(constants["precedenceLowToHigh"], json!(order.map(Source::label)));
+    assert_eq!(constants["precedenceLowToHigh"], json!(order.map(MetadataSource::label)));
     assert_eq!(constants["conflictMessage"], json!(combine::CONFLICT_MESSAGE));
     assert_eq!(constants["conflictLogPrefix"], json!(combine::LOG_PREFIX));
     let written = list(&file["combineEventMetadata"]).iter();

@@ -17,12 +17,12 @@ use forebay::internals::config::{Config, Level};
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lang::yaml::{Known, NodeRef};
 use forebay::internals::lint::Applicability;
-use forebay::internals::lint::engine::{self, NotChecked, Options, Outcome};
+use forebay::internals::lint::engine::{self, LintOptions, LintOutcome, NotChecked};
 use forebay::internals::model::kinds;
 use forebay::internals::plan;
 use forebay::internals::report::{self, Lint, Terminal, gates};
 use forebay::internals::rewrite;
-use forebay::internals::rewrite::refactor::class::{Part, PartOfClass};
+use forebay::internals::rewrite::refactor::class::{ClassPartKind, PartOfClass};
 use forebay::internals::rewrite::refactor::moves::Moves;
 use forebay::internals::rewrite::refactor::objects::Handover;
 use forebay::internals::rewrite::refactor::variable::Variable;
@@ -30,7 +30,7 @@ use forebay::internals::rewrite::refactor::{Refused, Rename, Series, changed, fi
 use forebay::internals::rewrite::subject::Subject;
 use forebay::internals::rewrite::suspend::{self, Aim};
 use forebay::internals::simulate::cluster_api::hooks;
-use forebay::internals::simulate::cluster_api::hooks::simulate::{Event, Request, RuntimeSdk};
+use forebay::internals::simulate::cluster_api::hooks::simulate::{Event, RuntimeSdk, SimulationRequest};
 use forebay::internals::simulate::cluster_api::references::scopes;
 use forebay::internals::simulate::cluster_api::{propagation, topology};
 use forebay::internals::simulate::gating::objects::Gating;
@@ -50,7 +50,7 @@ fn snapshot(tree: &Tree, store: &Arc<Store>) -> Arc<Snapshot> {
     Arc::new(Snapshot::memory(files, store.clone()))
 }
 
-fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
+fn every_format(world: &World, outcome: &LintOutcome) -> Vec<u8> {
     let lint = Lint {
         world,
         outcome,
@@ -80,7 +80,7 @@ fn every_format(world: &World, outcome: &Outcome) -> Vec<u8> {
     out
 }
 
-fn require_places(snapshot: &Snapshot, outcome: &Outcome) {
+fn require_places(snapshot: &Snapshot, outcome: &LintOutcome) {
     for finding in &outcome.findings {
         let places =
             std::iter::once(&finding.location).chain(finding.related.iter().map(|one| &one.location));
@@ -214,7 +214,7 @@ fn simulate_all(world: &World, random: &mut Random) {
     report::suspend::json(world, &states);
     report::suspend::text(world, Some(from), &states);
     for scope in scopes(world) {
-        let settings = propagation::simulate::Settings {
+        let settings = propagation::simulate::PropagationSettings {
             additional_labels: Vec::new(),
             additional_annotations: Vec::new(),
             annotations: random.one_in(2),
@@ -228,7 +228,7 @@ fn simulate_all(world: &World, random: &mut Random) {
         report::propagation::text(&world.snapshot, &clusters);
         for cluster in topology::Cluster::all(&scope.objects) {
             for event in [Event::Create, Event::Upgrade, Event::Delete] {
-                let request = Request {
+                let request = SimulationRequest {
                     event,
                     from: None,
                     to: (event == Event::Upgrade).then(|| "v1.99.0".to_owned()),
@@ -265,7 +265,7 @@ fn refactor(world: &World, config: &Config, random: &mut Random) {
     let rebuild = |snapshot: &Arc<Snapshot>| world.like(snapshot, config, &[]);
     let told = |result: Result<Series, Vec<Refused>>| match result {
         Ok(series) => {
-            let run = report::steps::Run { does: Some(1), writes: true, command: "forebay" };
+            let run = report::steps::StepsRun { does: Some(1), writes: true, command: "forebay" };
             assert!(!report::steps::text(&world.snapshot, &series, run).is_empty());
             report::steps::json(&series);
             let mut out = Vec::new();
@@ -305,7 +305,7 @@ fn refactor(world: &World, config: &Config, random: &mut Random) {
     let in_cluster = |_: &Cluster| true;
     let (old, new) = ("A".to_owned(), "RENAMED".to_owned());
     told(Variable { world, old, new, in_cluster: &in_cluster }.series(&rebuild));
-    for part in [Part::Variable, Part::Worker] {
+    for part in [ClassPartKind::Variable, ClassPartKind::Worker] {
         let (old, new) = ("default-worker".to_owned(), "renamed".to_owned());
         told(PartOfClass { world, part, class: None, old, new, in_cluster: &in_cluster }.series(&rebuild));
     }
@@ -382,7 +382,7 @@ const COMMANDS: &[&str] = &[
 fn run(before: &Tree, after: &Tree, random: &mut Random) -> usize {
     let store = Arc::new(Store::default());
     let config = Config::default();
-    let options = Options::default();
+    let options = LintOptions::default();
     let base = World::new(&snapshot(before, &store), &config, &[]);
     let head = base.like(&snapshot(after, &store), &config, &[]);
     let (old, new) =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::report::gates::{ClusterGates, View, svg};
 use forebay::internals::simulate::gating::objects::Gating;
-use forebay::internals::simulate::gating::timeline::{Range, Simulation, State, changes, simulate};
+use forebay::internals::simulate::gating::timeline::{PassState, Range, Simulation, changes, simulate};
 use jiff::tz::TimeZone;
 
 use crate::support::scratch::Scratch;
@@ -86,7 +86,7 @@ fn a_missing_gate_blocks() {
     let app = &simulation.gated[0];
     assert_eq!(app.closed, ["qa-approval"]);
     assert_eq!(app.missing, ["qa-approval"]);
-    assert_eq!(app.proceeds, State::Closed);
+    assert_eq!(app.proceeds, PassState::Closed);
     assert_eq!(
         app.condition.message,
         "Reconciliation is waiting approval, gate 'flux-system/qa-approval' is closed."
@@ -205,7 +205,7 @@ fn what_a_cron_job_may_or_may_not_do_makes_a_gate_unknown() {
         let simulation = run(&FRIDAYS.replace(from, to), "2026-03-20T12:00:00Z", "2026-04-04T00:00:00Z");
         assert_eq!(states(&simulation, "maintenance"), ["unknown"], "{to}");
         assert!(simulation.gates[0].state.is_none());
-        assert_eq!(simulation.gated[0].proceeds, State::Unknown);
+        assert_eq!(simulation.gated[0].proceeds, PassState::Unknown);
     }
 }
 
@@ -295,7 +295,7 @@ spec: {interval: 10m}
 fn a_suspension_comes_before_gates() {
     let suspended = APPROVAL.replace("interval: 10m", "interval: 10m\n  suspend: true");
     let simulation = run(&suspended, "2021-03-26T10:30:00Z", "2021-03-27T00:00:00Z");
-    assert_eq!(simulation.gated[0].suspended, State::Closed);
+    assert_eq!(simulation.gated[0].suspended, PassState::Closed);
     let app = simulation.subjects.last().unwrap();
     assert_eq!(app.waits_for, ["suspend", "sre-approval", "qa-approval"]);
 }
@@ -362,7 +362,7 @@ spec:
     assert_eq!(simulation.gates[0].gate.receivers[0].to_string(), "Receiver flux-system/approve");
     let canary: Vec<_> = simulation.subjects.iter().filter(|s| &*s.id.kind == "Canary").collect();
     let found: Vec<_> = canary.iter().map(|s| (&*s.waits_for[0], s.timeline.first)).collect();
-    assert_eq!(found, [("confirm-promotion", State::Closed), ("confirm-rollout", State::Unknown)]);
+    assert_eq!(found, [("confirm-promotion", PassState::Closed), ("confirm-rollout", PassState::Unknown)]);
 }
 
 #[test]

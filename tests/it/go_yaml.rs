@@ -3,7 +3,7 @@
 
 use crate::support::recordings;
 use forebay::internals::lang::yaml::go_compat::{
-    Reader, apimachinery_documents, decode, kustomize_documents,
+    DocumentReader, apimachinery_documents, decode, kustomize_documents,
 };
 use forebay::internals::lang::yaml::resolve::{format_float, timestamp_rfc3339};
 use forebay::internals::lang::yaml::{Dialect, Node, NodeKind, NodeRef, Scalar, Stream, Value, parse_nodes};
@@ -26,7 +26,7 @@ fn json(node: NodeRef<'_>) -> Json {
 
 /// What a reader makes of the first document of a text; `None` where the text
 /// or the document is refused. A text without documents is null.
-fn first(text: &str, reader: Reader) -> Option<Node> {
+fn first(text: &str, reader: DocumentReader) -> Option<Node> {
     let stream = Stream::parse(text);
     if stream.errors.iter().any(|error| error.document == 0) {
         return None;
@@ -37,7 +37,7 @@ fn first(text: &str, reader: Reader) -> Option<Node> {
     }
 }
 
-fn first_json(text: &str, reader: Reader) -> Option<Json> {
+fn first_json(text: &str, reader: DocumentReader) -> Option<Json> {
     first(text, reader).map(|node| json(node.get_ref()))
 }
 
@@ -115,12 +115,16 @@ fn scalars_as_values_agree_with_go() {
     for case in recorded["cases"].as_array().unwrap() {
         let text = case["value_doc"].as_str().unwrap();
         let go = &case["as_value"];
-        disagreements.check(format_args!("v2 {text:?}"), first_json(text, Reader::V2), answer(&go["v2"]));
+        disagreements.check(
+            format_args!("v2 {text:?}"),
+            first_json(text, DocumentReader::V2),
+            answer(&go["v2"]),
+        );
 
         let v3 = &go["v3"];
         let nodes = parse_nodes("case.yaml", text);
         let value = nodes.first().and_then(|node| node.get_ref().get("k"));
-        let refused = first(text, Reader::V3).is_none();
+        let refused = first(text, DocumentReader::V3).is_none();
         if v3["decoded"].is_object() {
             let scalar = value.unwrap().scalar(Dialect::GoYamlV3);
             let foreign = v3["short_tag"].as_str().unwrap();
@@ -137,11 +141,11 @@ fn scalars_as_values_agree_with_go() {
         }
 
         let build = &go["kustomize_build_api_0.21.1"]["text"];
-        let ours = first(text, Reader::V3).and_then(|node| node.get_ref().get("k").map(json));
+        let ours = first(text, DocumentReader::V3).and_then(|node| node.get_ref().get("k").map(json));
         match build.as_str() {
             Some(_) if build_exception(case["text"].as_str().unwrap()) => {}
             Some(build) => {
-                let go = first_json(build, Reader::V2).map(|object| object["k"].clone());
+                let go = first_json(build, DocumentReader::V2).map(|object| object["k"].clone());
                 disagreements.check(format_args!("build of {text:?}"), ours, go);
             }
             None if text.contains("{{") => {
@@ -162,17 +166,25 @@ fn scalars_as_keys_agree_with_go() {
         let go = &case["as_key"];
         // go-yaml v2 reads `[]: v` as the empty list alone and drops `: v`.
         if !["[]", "{}"].contains(&case["text"].as_str().unwrap()) {
-            disagreements.check(format_args!("v2 {text:?}"), first_json(text, Reader::V2), answer(&go["v2"]));
+            disagreements.check(
+                format_args!("v2 {text:?}"),
+                first_json(text, DocumentReader::V2),
+                answer(&go["v2"]),
+            );
         }
         if go["v3"]["error"].is_string() || go["v3"]["any_error"].is_string() {
-            disagreements.check(format_args!("v3 refuses {text:?}"), first(text, Reader::V3).is_none(), true);
+            disagreements.check(
+                format_args!("v3 refuses {text:?}"),
+                first(text, DocumentReader::V3).is_none(),
+                true,
+            );
         }
         // Below the root a key that is no string makes the build fail.
         let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
         let nested = format!("spec:\n{indented}");
         let build = &go["kustomize_build_nested_in_spec"];
-        let expected = build["text"].as_str().and_then(|text| first_json(text, Reader::V2));
-        let ours = first_json(&nested, Reader::V3);
+        let expected = build["text"].as_str().and_then(|text| first_json(text, DocumentReader::V2));
+        let ours = first_json(&nested, DocumentReader::V3);
         let spec = |object: Option<Json>| object.map(|object| object["spec"].clone());
         if !build_exception(case["text"].as_str().unwrap()) {
             disagreements.check(format_args!("build of {nested:?}"), spec(ours), spec(expected));
@@ -254,7 +266,7 @@ fn documents_agree_with_sigs_yaml() {
             continue;
         }
         compared += 1;
-        for (field, reader) in [("v2_lenient", Reader::V2), ("v2_strict", Reader::V2Strict)] {
+        for (field, reader) in [("v2_lenient", DocumentReader::V2), ("v2_strict", DocumentReader::V2Strict)] {
             // Keys that Go's map holds apart are one in JSON; which stays is up to
             // the order of that map, which is random.
             if ["dup 1 vs 1.0", "dup !!str 1 vs 1", "dup 1e3 vs 1000", "dup int vs string"].contains(&name) {
@@ -294,7 +306,7 @@ fn documents_agree_with_go_yaml_v3() {
         let decoded: Vec<_> = parse_nodes("case.yaml", &text)
             .iter()
             .map(|node| match node {
-                Node::Source(source, _) => decode(source, Reader::V3),
+                Node::Source(source, _) => decode(source, DocumentReader::V3),
                 Node::Built(_) => unreachable!(),
             })
             .collect();
@@ -384,14 +396,14 @@ fn kustomize_reads_the_documents_as_recorded() {
                 if node.str_at("/kind").as_deref() == Some("List") {
                     nodes.extend(node.items_at("/items").map(|item| Some(json(item))));
                 } else if !node.is_null() {
-                    nodes.push(first_json(&chunk, Reader::V2));
+                    nodes.push(first_json(&chunk, DocumentReader::V2));
                 }
             }
             Some(nodes)
         });
         let expected = (!go["error"].is_string()).then(|| {
             let nodes = go["nodes"].as_array().into_iter().flatten();
-            nodes.map(|node| first_json(node.as_str().unwrap(), Reader::V2)).collect::<Vec<_>>()
+            nodes.map(|node| first_json(node.as_str().unwrap(), DocumentReader::V2)).collect::<Vec<_>>()
         });
         disagreements.check(name, ours, expected);
     }

@@ -3,7 +3,7 @@
 use crate::support::charts::Template;
 use forebay::internals::build::helm::{Chart, HelmLine, RenderError};
 use forebay::internals::files::Store;
-use forebay::internals::lang::template::{Engine, Limits, Run, with_stack};
+use forebay::internals::lang::template::{Engine, EngineRun, Limits, with_stack};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::catch_unwind;
@@ -188,7 +188,7 @@ fn templates_are_bounded() {
 fn end_within(steps: u64, text: &str) -> String {
     let limits = Limits { steps, ..Limits::default() };
     with_stack(|| {
-        let mut engine = Engine::new(&Run { limits, ..Run::default() });
+        let mut engine = Engine::new(&EngineRun { limits, ..EngineRun::default() });
         assert_eq!(engine.add("t", text), []);
         let nothing = engine.data().map(Vec::new(), None);
         match engine.run("t", &nothing) {

@@ -1,7 +1,7 @@
 //! Input made to hurt: every text is read, or refused, within bounded time,
 //! memory and stack.
 
-use forebay::internals::lang::yaml::go_compat::{Reader, decode};
+use forebay::internals::lang::yaml::go_compat::{DocumentReader, decode};
 use forebay::internals::lang::yaml::{Node, Stream, parse_nodes};
 
 /// Parse and decode everything; the number of errors of any kind.
@@ -9,7 +9,7 @@ fn read(text: &str) -> usize {
     let stream = Stream::parse(text);
     let nodes = parse_nodes("hostile.yaml", text);
     let refused = nodes.iter().filter(|node| match node {
-        Node::Source(source, _) => decode(source, Reader::V3).is_err(),
+        Node::Source(source, _) => decode(source, DocumentReader::V3).is_err(),
         Node::Built(_) => false,
     });
     stream.errors.len() + refused.count()

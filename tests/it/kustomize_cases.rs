@@ -1,7 +1,7 @@
 //! Builds against the recorded outputs of kustomize 5.8.1.
 
 use crate::support::recordings;
-use forebay::internals::build::kustomize::{self, LoadRestriction, Memo, Options};
+use forebay::internals::build::kustomize::{self, BaseMemo, BuildOptions, LoadRestriction};
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::emit;
 use std::path::Path;
@@ -12,8 +12,9 @@ fn render(root: &Path, directory: &str) -> Result<String, String> {
     let snapshot =
         Snapshot::directory(root, Arc::new(Store::default())).map_err(|error| error.to_string())?;
     let tree = FileTree::root(Arc::new(snapshot));
-    let options = Options { load_restriction: LoadRestriction::RootOnly, ..Options::command_line() };
-    let build = kustomize::build(&tree, directory, &options, &Memo::default()).map_err(|error| {
+    let options =
+        BuildOptions { load_restriction: LoadRestriction::RootOnly, ..BuildOptions::command_line() };
+    let build = kustomize::build(&tree, directory, &options, &BaseMemo::default()).map_err(|error| {
         let place = error.location.map(|location| format!("{}:{}", location.file, location.start));
         format!("{:?}: {} ({})", error.class, error.message, place.unwrap_or_default())
     })?;

@@ -1,6 +1,6 @@
 //! Every value of a build knows the bytes that it came from.
 
-use forebay::internals::build::kustomize::{self, Build, BuildError, Memo, Options};
+use forebay::internals::build::kustomize::{self, BaseMemo, Build, BuildError, BuildOptions};
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::Location;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ fn tree(files: &[(&str, &str)]) -> FileTree {
 }
 
 fn build(files: &[(&str, &str)], directory: &str) -> Result<Build, BuildError> {
-    kustomize::build(&tree(files), directory, &Options::command_line(), &Memo::default())
+    kustomize::build(&tree(files), directory, &BuildOptions::command_line(), &BaseMemo::default())
 }
 
 /// The text that a location names.

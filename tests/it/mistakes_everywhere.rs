@@ -4,7 +4,7 @@
 
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::world::World;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn found(files: &[(&str, &str)], path: &str) -> Vec<&'static str> {
     let snapshot = Arc::new(Snapshot::memory(files, Arc::new(Store::default())));
     let world = World::new(&snapshot, &Config::default(), &[]);
     assert!(world.clusters.iter().any(|cluster| cluster.name.as_deref() == Some("prod")));
-    let findings = engine::run(&world, &Config::default(), &Options::default()).findings;
+    let findings = engine::run(&world, &Config::default(), &LintOptions::default()).findings;
     let here = findings.iter().filter(|finding| finding.location.file.is_at(path));
     here.map(|finding| finding.rule.id).filter(|rule| *rule != "orphan-object").collect()
 }

@@ -4,7 +4,7 @@
 
 use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
-use forebay::internals::lang::yaml::go_compat::{Reader, decode};
+use forebay::internals::lang::yaml::go_compat::{DocumentReader, decode};
 use forebay::internals::lang::yaml::tape::{Document, TokenKind};
 use forebay::internals::lang::yaml::{
     Dialect, Node, NodeRef, Scalar, ScalarStyle, Stream, SyntaxErrorKind, parse_nodes,
@@ -204,7 +204,7 @@ fn our_documents(text: &str) -> Vec<Ours> {
 /// Whether any map of the text has a key twice, or a key that no reader takes.
 fn has_refused_keys(text: &str) -> bool {
     parse_nodes("oracle.yaml", text).iter().any(|node| match node {
-        Node::Source(source, _) => decode(source, Reader::V3).is_err(),
+        Node::Source(source, _) => decode(source, DocumentReader::V3).is_err(),
         Node::Built(_) => false,
     })
 }

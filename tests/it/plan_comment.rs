@@ -4,7 +4,7 @@
 use crate::support::random::Random;
 use forebay::internals::config::{Config, Level};
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, NotChecked, Options};
+use forebay::internals::lint::engine::{self, LintOptions, NotChecked};
 use forebay::internals::model::Unchecked;
 use forebay::internals::plan::{plan, reach};
 use forebay::internals::report::plan::{Plan, markdown};
@@ -83,7 +83,7 @@ fn world(files: &Files, store: &Arc<Store>) -> World {
 
 /// The comment, and how many effects there are.
 fn comment(base: &World, head: &World) -> (String, usize) {
-    let (config, options) = (Config::default(), Options::default());
+    let (config, options) = (Config::default(), LintOptions::default());
     let effects = plan(base, head);
     let found = engine::run(head, &config, &options);
     let before = engine::run(base, &config, &options);

@@ -15,7 +15,7 @@
 
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::lint::rules::RULES;
 use forebay::internals::lint::{Check, Finding, Group};
 use forebay::internals::world::World;
@@ -78,7 +78,7 @@ fn each_project_has_its_defect_and_no_other() {
         let listed = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
         let snapshot = Arc::new(Snapshot::memory(listed, Arc::new(Store::default())));
         let world = World::new(&snapshot, &Config::default(), &[]);
-        let outcome = engine::run(&world, &Config::default(), &Options::default());
+        let outcome = engine::run(&world, &Config::default(), &LintOptions::default());
         let found: BTreeSet<Place> = outcome
             .findings
             .iter()
@@ -128,7 +128,7 @@ fn the_inventory_is_what_a_person_sees() {
         let listed = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
         let snapshot = Arc::new(Snapshot::memory(listed, Arc::new(Store::default())));
         let world = World::new(&snapshot, &Config::default(), &[]);
-        let outcome = engine::run(&world, &Config::default(), &Options::default());
+        let outcome = engine::run(&world, &Config::default(), &LintOptions::default());
         let place = |finding: &Finding| {
             let ((line, _), _) = snapshot.positions(&finding.location);
             let level = finding.level.name().to_owned();
@@ -174,7 +174,7 @@ fn places_of_files_that_are_no_text() {
     let files = [("apps/a.yaml", b"a: 1\nb: \xff\xfe\n".to_vec())];
     let snapshot = Arc::new(Snapshot::memory(files, Arc::new(Store::default())));
     let world = World::new(&snapshot, &Config::default(), &[]);
-    let outcome = engine::run(&world, &Config::default(), &Options::default());
+    let outcome = engine::run(&world, &Config::default(), &LintOptions::default());
     let finding = outcome.findings.iter().find(|finding| finding.rule.id == "undecodable-file").expect("one");
     let place = forebay::internals::report::place(&snapshot, &finding.location).expect("a place");
     assert_eq!((place.from, place.start), ((2, 4), 8));

@@ -7,7 +7,9 @@ use crate::support::corpus::manifests;
 use crate::support::skip::corpus_or_skip;
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lang::yaml::edit::verify::{second_witness, splice, verify};
-use forebay::internals::lang::yaml::edit::{Compiled, Content, Operation, Place, Prune, Refused, compile};
+use forebay::internals::lang::yaml::edit::{
+    Compiled, Content, KeyPlace, Operation, Prune, RefusedEdit, compile,
+};
 use forebay::internals::lang::yaml::tape::TokenKind;
 use forebay::internals::lang::yaml::{
     Dialect, NodeKind, NodeRef, Scalar, Source, Stream, pointer_join, pointer_segments,
@@ -163,9 +165,9 @@ fn operation(dice: &Dice, spots: &[Spot]) -> Operation {
             key: format!("new-{}", dice.text),
             value: dice.value.clone(),
             place: match (dice.kind, spot.keys.is_empty()) {
-                (1, false) => Place::Before(dice.sibling.get(&spot.keys).clone()),
-                (2, false) => Place::After(dice.sibling.get(&spot.keys).clone()),
-                _ => Place::End,
+                (1, false) => KeyPlace::Before(dice.sibling.get(&spot.keys).clone()),
+                (2, false) => KeyPlace::After(dice.sibling.get(&spot.keys).clone()),
+                _ => KeyPlace::End,
             },
             comment,
         },
@@ -295,9 +297,9 @@ impl Said {
                 let entries = self.map_at(map);
                 let named = |name: &str| entries.iter().position(|(key, _)| key == name);
                 let at = match place {
-                    Place::End => None,
-                    Place::Before(sibling) => named(sibling),
-                    Place::After(sibling) => named(sibling).map(|at| at + 1),
+                    KeyPlace::End => None,
+                    KeyPlace::Before(sibling) => named(sibling),
+                    KeyPlace::After(sibling) => named(sibling).map(|at| at + 1),
                 };
                 let at = at.unwrap_or(entries.len());
                 entries.insert(at, (key.clone(), Said::wanted(value)));
@@ -524,7 +526,7 @@ fn sources(name: &str, stream: &Arc<Stream>) -> impl Iterator<Item = Arc<Source>
 /// The kind of a refusal, if what it says is so. Every reason has its own test
 /// here, so that a new one is noticed.
 fn check_refusal(
-    refused: &Refused,
+    refused: &RefusedEdit,
     text: &str,
     root: NodeRef<'_>,
     operation: &Operation,

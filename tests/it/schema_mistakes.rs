@@ -3,7 +3,7 @@
 
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::lint::{Finding, Group};
 use forebay::internals::schema::{self, json_schema, table};
 use forebay::internals::world::World;
@@ -30,7 +30,7 @@ fn world(files: &BTreeMap<String, String>) -> World {
 
 fn lint(files: &BTreeMap<String, String>) -> Vec<(Finding, u32)> {
     let world = world(files);
-    let findings = engine::run(&world, &Config::default(), &Options::default()).findings;
+    let findings = engine::run(&world, &Config::default(), &LintOptions::default()).findings;
     let line = |finding: &Finding| world.snapshot.positions(&finding.location).0.0;
     findings.into_iter().map(|finding| (finding.clone(), line(&finding))).collect()
 }

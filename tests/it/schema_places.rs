@@ -5,7 +5,7 @@ use crate::plan_acts::{Files, blocks, edit, joined};
 use forebay::internals::config::{self, Config};
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Group;
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn found(files: &Files, config: &Config) -> Found {
     let bytes = files.iter().map(|(path, text)| (path.as_str(), text.clone().into_bytes()));
     let snapshot = Arc::new(Snapshot::memory(bytes, Arc::new(Store::default())));
     let world = World::new(&snapshot, config, &[]);
-    let findings = engine::run(&world, config, &Options::default()).findings;
+    let findings = engine::run(&world, config, &LintOptions::default()).findings;
     let of_group = findings.iter().filter(|finding| finding.rule.group == Group::Schema);
     let line = |path: &str, at: u32| files[path][..at as usize].matches('\n').count() as u32 + 1;
     of_group

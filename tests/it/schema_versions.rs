@@ -4,7 +4,7 @@
 use forebay::internals::config::{self, Config};
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lint::Group;
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::schema::{Schema, table};
 use forebay::internals::world::World;
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn findings(news: &[New], key: &str, version: &str) -> BTreeMap<(String, String)
     let files: Vec<(String, Vec<u8>)> = files.collect();
     let entries = files.iter().map(|(path, bytes)| (path.as_str(), bytes.clone()));
     let world = World::new(&Arc::new(Snapshot::memory(entries, Arc::new(Store::default()))), &config, &[]);
-    let options = Options { select: vec!["schema".to_owned()], ..Options::default() };
+    let options = LintOptions { select: vec!["schema".to_owned()], ..LintOptions::default() };
     let mut found: BTreeMap<(String, String), Vec<(String, String)>> = BTreeMap::new();
     for finding in engine::run(&world, &config, &options).findings {
         assert!(finding.rule.group == Group::Schema);

@@ -11,7 +11,7 @@ use forebay::internals::config::{Config, Level};
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lang::yaml::NodeRef;
 use forebay::internals::lint::Finding;
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::model::references::{Role, references};
 use forebay::internals::world::{ApplyTarget, World};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn world(files: &Files, store: &Arc<Store>) -> World {
 }
 
 fn lint(world: &World) -> Vec<Finding> {
-    engine::run(world, &Config::default(), &Options::default()).findings
+    engine::run(world, &Config::default(), &LintOptions::default()).findings
 }
 
 fn place(world: &World, finding: &Finding) -> (String, u32) {

@@ -12,8 +12,8 @@ use forebay::internals::build::kustomize::FILE_NAMES;
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lang::yaml::{Dialect, Node, NodeRef};
-use forebay::internals::lint::Memo;
-use forebay::internals::lint::engine::{self, Options, Outcome as Found};
+use forebay::internals::lint::LintMemo;
+use forebay::internals::lint::engine::{self, LintOptions, LintOutcome as Found};
 use forebay::internals::world::{Effective, Outcome, World};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -47,8 +47,8 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
         let before = Arc::new(snapshot(files, &store));
         let base = World::new(&before, &config, &[]);
         let base = Arc::new(base);
-        let mut memo = Memo::default();
-        engine::run_again(&base, &config, &Options::default(), &mut memo);
+        let mut memo = LintMemo::default();
+        engine::run_again(&base, &config, &LintOptions::default(), &mut memo);
         let same = base.like(&before, &config, &[]);
         assert!(whole(&same) == whole(&base), "{name}: an unchanged tree is built anew");
         drop(same);
@@ -60,8 +60,8 @@ fn compare(repositories: &[(String, Files)], changes: usize) {
             let after = Arc::new(snapshot(&changed, &store).sharing(&before));
             let (alone, like) = (World::new(&after, &config, &[]), base.like(&after, &config, &[]));
             let like = Arc::new(like);
-            let wanted = text(&alone, &engine::run(&alone, &config, &Options::default()));
-            let got = text(&like, &engine::run_again(&like, &config, &Options::default(), &mut memo));
+            let wanted = text(&alone, &engine::run(&alone, &config, &LintOptions::default()));
+            let got = text(&like, &engine::run_again(&like, &config, &LintOptions::default(), &mut memo));
             let (again, all) = memo.reused();
             (answers, reused) = (answers + all, reused + again);
             assert!(

@@ -4,7 +4,7 @@
 
 use forebay::internals::config::{Config, Level};
 use forebay::internals::files::{Snapshot, Store};
-use forebay::internals::lint::engine::{self, Options};
+use forebay::internals::lint::engine::{self, LintOptions};
 use forebay::internals::world::World;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn found(files: &[(&str, &str)]) -> Vec<(&'static str, Level, u32, String)> {
     let snapshot = Snapshot::memory(bytes, Arc::new(Store::default()));
     let config = Config::default();
     let world = World::new(&Arc::new(snapshot), &config, &[]);
-    let findings = engine::run(&world, &config, &Options::default()).findings;
+    let findings = engine::run(&world, &config, &LintOptions::default()).findings;
     let ours = findings.iter().filter(|finding| finding.rule.group.name() == "secret");
     let row = |finding: &forebay::internals::lint::Finding| {
         let line = world.snapshot.positions(&finding.location).0.0;

@@ -4,7 +4,7 @@
 //! `FOREBAY_FUZZ` and `FOREBAY_SEED` as in [`crate::fuzzing`]: fifty templates for a tree.
 
 use crate::support::random::Random;
-use forebay::internals::lang::template::{Engine, Limits, Run, page, with_stack};
+use forebay::internals::lang::template::{Engine, EngineRun, Limits, page, with_stack};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Arguments that are ordinary, at an edge, or hostile.
@@ -127,7 +127,8 @@ fn template(functions: &[String], random: &mut Random) -> String {
 /// Whether it gives a text.
 fn run(text: &str, limits: &Limits) -> bool {
     with_stack(|| {
-        let mut engine = Engine::new(&Run { origins: true, limits: limits.clone(), ..Run::default() });
+        let mut engine =
+            Engine::new(&EngineRun { origins: true, limits: limits.clone(), ..EngineRun::default() });
         if !engine.add("t", text).is_empty() {
             return false;
         }

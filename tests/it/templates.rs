@@ -4,8 +4,8 @@
 use crate::support::generated;
 use crate::support::recordings;
 use forebay::internals::lang::template::{
-    Bound, Data, Engine, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId, Part, Run, Source,
-    TemplateFailure, Val, page, with_stack,
+    Bound, Data, Engine, EngineRun, Flow, FuncMap, Libraries, Limits, MissingKey, OriginId, OutputPart,
+    TemplateFailure, TraceSource, Val, page, with_stack,
 };
 
 /// A map of texts, the first with origin 1, the next with 2, and so on.
@@ -19,9 +19,9 @@ fn texts(data: &mut Data<'_>, pairs: &[(&str, &str)]) -> Val {
 }
 
 /// What a text writes with these values: each part's bytes, and what flowed in.
-fn parts(text: &str, pairs: &[(&str, &str)]) -> Vec<(String, Vec<u32>, Part)> {
+fn parts(text: &str, pairs: &[(&str, &str)]) -> Vec<(String, Vec<u32>, OutputPart)> {
     with_stack(|| {
-        let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+        let mut engine = Engine::new(&EngineRun { origins: true, ..EngineRun::default() });
         assert_eq!(engine.add("t", text), [], "{text}");
         let values = texts(&mut engine.data(), pairs);
         let output = engine.run("t", &values).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
@@ -43,7 +43,7 @@ fn parts(text: &str, pairs: &[(&str, &str)]) -> Vec<(String, Vec<u32>, Part)> {
 /// The origins among flows: those of values, or those that decided.
 fn flowed(flows: &[Flow], decided: bool) -> Vec<u32> {
     let of = |flow: &Flow| match &flow.source {
-        Source::Value(origin) => Some(origin.0),
+        TraceSource::Value(origin) => Some(origin.0),
         _ => None,
     };
     flows.iter().filter(|flow| flow.decided == decided).filter_map(of).collect()
@@ -102,7 +102,7 @@ fn a_default_says_which_value_was_empty() {
     assert_eq!(flowed(&first.from, true), [1]);
     let (shown, from, second) = &parts[1];
     assert_eq!((&**shown, &**from), ("x", &[][..]));
-    let absent = Source::Absent(vec![OriginId(0)], "missing".to_owned());
+    let absent = TraceSource::Absent(vec![OriginId(0)], "missing".to_owned());
     assert!(second.from.iter().any(|flow| flow.decided && flow.source == absent), "{second:?}");
 }
 
@@ -142,13 +142,12 @@ fn what_is_unknown_is_a_hole_and_what_it_decides_is_assumed() {
     let (_, _, last) = parts.last().expect("parts");
     assert!(!last.is_unknown);
     let [condition] = &*last.under else { panic!("{last:?}") };
-    let why =
-        |flow: &Flow| matches!(&flow.source, Source::Unknown(why) if why.contains("lookup v1 Secret n s"));
+    let why = |flow: &Flow| matches!(&flow.source, TraceSource::Unknown(why) if why.contains("lookup v1 Secret n s"));
     assert!(condition.on.iter().any(why), "{condition:?}");
     // Stand-ins are the same on every run, with and without origins.
     let twice = |origins: bool| {
         with_stack(move || {
-            let mut engine = Engine::new(&Run { origins, ..Run::default() });
+            let mut engine = Engine::new(&EngineRun { origins, ..EngineRun::default() });
             assert_eq!(engine.add("t", "{{ uuidv4 }} {{ randNumeric 4 }} {{ now }} {{ genCA \"c\" 1 }}"), []);
             let nil = engine.data().nil(None);
             engine.run("t", &nil).expect("a text").bytes().to_vec()
@@ -161,7 +160,7 @@ fn what_is_unknown_is_a_hole_and_what_it_decides_is_assumed() {
 /// Runs a text within limits, with a number as data.
 fn within(text: &str, limits: Limits, data: i64) -> Result<usize, TemplateFailure> {
     with_stack(|| {
-        let mut engine = Engine::new(&Run { origins: true, limits, ..Run::default() });
+        let mut engine = Engine::new(&EngineRun { origins: true, limits, ..EngineRun::default() });
         assert_eq!(engine.add("t", text), [], "{text}");
         let data = engine.data().int(data, Some(OriginId(1)));
         engine.run("t", &data).map(|output| output.bytes().len())
@@ -205,7 +204,7 @@ fn each_bound_is_named() {
     let deep = "{{ if . }}".repeat(10_000) + &"{{ end }}".repeat(10_000);
     let parens = format!("{{{{ {}1{} }}}}", "(".repeat(10_000), ")".repeat(10_000));
     for text in [deep, parens] {
-        let errors = with_stack(|| Engine::new(&Run::default()).add("t", &text)).expect("a thread");
+        let errors = with_stack(|| Engine::new(&EngineRun::default()).add("t", &text)).expect("a thread");
         assert!(errors[0].message.contains("nested more than"), "{}", errors[0].message);
     }
 }
@@ -222,7 +221,7 @@ fn a_bound_that_is_not_met_changes_nothing() {
 /// Bytes that are allocated while a text is run over so many elements.
 fn allocated(text: &str, count: i64) -> u64 {
     let info = allocation_counter::measure(|| {
-        let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+        let mut engine = Engine::new(&EngineRun { origins: true, ..EngineRun::default() });
         assert_eq!(engine.add("t", text), [], "{text}");
         let data = engine.data().int(count, Some(OriginId(1)));
         engine.run("t", &data).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
@@ -264,7 +263,7 @@ fn lists_that_grew_from_one_list_stay_apart() {
 fn all_mistakes_of_a_text_are_told() {
     let text =
         "{{ nope }}\n{{ if .a | }}{{ .b- }}{{ end }}\n{{ $y }}\n{{ range }}x{{ end }}\n{{ end }}\n{{ .ok }}";
-    let mut engine = Engine::new(&Run::default());
+    let mut engine = Engine::new(&EngineRun::default());
     let errors = engine.add("t", text);
     let told: Vec<(&str, &str)> = errors
         .iter()
@@ -280,10 +279,10 @@ fn all_mistakes_of_a_text_are_told() {
 
 #[test]
 fn other_delimiters_and_spans() {
-    let mut engine = Engine::new(&Run {
+    let mut engine = Engine::new(&EngineRun {
         origins: true,
         delimiters: Some(("<<".to_owned(), ">>".to_owned())),
-        ..Run::default()
+        ..EngineRun::default()
     });
     assert_eq!(engine.add("v", "{{ b }} <<- .x ->>  c"), []);
     let values = texts(&mut engine.data(), &[("x", "X")]);
@@ -299,7 +298,7 @@ fn the_table_of_functions_is_that_of_the_code() {
 /// What a text writes, or the end of what is wrong with it.
 fn answer(text: &str, libraries: Libraries) -> String {
     with_stack(|| {
-        let mut engine = Engine::new(&Run { libraries, ..Run::default() });
+        let mut engine = Engine::new(&EngineRun { libraries, ..EngineRun::default() });
         assert_eq!(engine.add("t", text), [], "{text}");
         let nothing = engine.data().map(Vec::new(), None);
         match engine.run("t", &nothing) {
@@ -532,7 +531,7 @@ fn yaml_that_was_written_reads_back_as_its_text_does() {
     values.extend(nasty_texts().into_iter().map(|text| serde_json::json!({ &text: text, "list": [text] })));
     for value in values {
         let answers = with_stack(|| {
-            let mut engine = Engine::new(&Run { origins: true, ..Run::default() });
+            let mut engine = Engine::new(&EngineRun { origins: true, ..EngineRun::default() });
             assert_eq!(engine.add("t", text), []);
             let data = texts(&mut engine.data(), &[("json", &value.to_string())]);
             let output = engine.run("t", &data).expect("rendered");
@@ -563,7 +562,7 @@ fn yaml_that_was_written_keeps_the_origins_of_its_values() {
 fn a_missing_key_is_what_the_option_says() {
     let run = |text: &str, missing_key: MissingKey, functions: FuncMap| {
         with_stack(|| {
-            let mut engine = Engine::new(&Run { missing_key, functions, ..Run::default() });
+            let mut engine = Engine::new(&EngineRun { missing_key, functions, ..EngineRun::default() });
             if let Some(error) = engine.add("t1", text).first() {
                 return Err(error.message.clone());
             }
@@ -589,7 +588,7 @@ fn a_missing_key_is_what_the_option_says() {
 fn each_program_has_its_own_functions() {
     let defined = |name: &str| {
         [FuncMap::Helm, FuncMap::Hermetic, FuncMap::ResourceSet].map(|functions| {
-            let mut engine = Engine::new(&Run { functions, ..Run::default() });
+            let mut engine = Engine::new(&EngineRun { functions, ..EngineRun::default() });
             engine.add("t", &format!("{{{{ if false }}}}{{{{ {name} }}}}{{{{ end }}}}")).is_empty()
         })
     };
@@ -637,7 +636,7 @@ fn gos_own_table_of_parsing() {
         serde_json::from_value(recordings::json("go-template-parse.json")).expect("cases");
     let mut wrong = Vec::new();
     for case in cases.iter().filter(|case| !case.name.ends_with(OTHER_LIMIT)) {
-        let mut engine = Engine::new(&Run::default());
+        let mut engine = Engine::new(&EngineRun::default());
         let errors = engine.add("test", &case.input);
         let shown = engine.shown("test").unwrap_or_default();
         if errors.is_empty() != case.ok || (case.ok && shown != case.shown) {
@@ -689,7 +688,7 @@ fn gos_own_table_of_execution() {
     let mut wrong = Vec::new();
     for case in &cases {
         let answer = with_stack(|| {
-            let mut engine = Engine::new(&Run::default());
+            let mut engine = Engine::new(&EngineRun::default());
             if let Some(error) = engine.add("t", &case.input).first() {
                 return Err(error.message.clone());
             }
@@ -711,7 +710,7 @@ fn gos_own_table_of_execution() {
 #[test]
 fn a_fragment_may_hold_a_line_break() {
     let run = |text: &str| {
-        let mut engine = Engine::new(&Run::default());
+        let mut engine = Engine::new(&EngineRun::default());
         assert!(engine.add("t", text).is_empty(), "{text}");
         let data = engine.data().map(Vec::new(), None);
         engine.run("t", &data).map(|output| String::from_utf8_lossy(output.bytes()).into_owned())

@@ -3,7 +3,7 @@
 use super::readers::{Path, Readers};
 use super::reads::without;
 use super::value::{Kind, Map, Value};
-use super::{Keep, Request, coalesced, render};
+use super::{Keep, RenderRequest, coalesced, render};
 use crate::lang::text::nearest;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub(crate) struct Culprit {
 /// chart knows, and renders with that; else the smallest one without which it renders, which
 /// is the cause, or, of a value that is missing, what lacks it. `None` where there is none,
 /// or none found in time.
-pub(crate) fn culprit(request: &Request<'_>, readers: Option<&Readers>) -> Option<Culprit> {
+pub(crate) fn culprit(request: &RenderRequest<'_>, readers: Option<&Readers>) -> Option<Culprit> {
     let known = coalesced(request).ok();
     let misspelt = known.and_then(|known| misspelt(request, &known, readers));
     misspelt.or_else(|| Some(Culprit { path: in_the_way(request)?, meant: None }))
 }
 
 /// The value that the chart renders with once it has a name that is near.
-fn misspelt(request: &Request<'_>, known: &Value, readers: Option<&Readers>) -> Option<Culprit> {
+fn misspelt(request: &RenderRequest<'_>, known: &Value, readers: Option<&Readers>) -> Option<Culprit> {
     let mut near = Vec::new();
     near_names(request.values, known, readers, &mut Vec::new(), &mut near);
     near.truncate(TRIED);
@@ -96,7 +96,7 @@ fn near_names(
 
 /// A small value without which the chart renders: none below it is one, and none around it
 /// was tried before.
-fn in_the_way(request: &Request<'_>) -> Option<Path> {
+fn in_the_way(request: &RenderRequest<'_>) -> Option<Path> {
     let mut todo: VecDeque<(Path, &Value)> = VecDeque::from([(Vec::new(), request.values)]);
     let mut found = None;
     let mut left = TRIED;
@@ -124,6 +124,6 @@ fn in_the_way(request: &Request<'_>) -> Option<Path> {
     found
 }
 
-fn renders(request: &Request<'_>, values: &Value) -> bool {
-    render(&Request { values, keep: Keep::Text, ..request.clone() }).is_ok()
+fn renders(request: &RenderRequest<'_>, values: &Value) -> bool {
+    render(&RenderRequest { values, keep: Keep::Text, ..request.clone() }).is_ok()
 }

@@ -6,12 +6,12 @@
 
 use super::chart::Chart;
 use super::dependencies::Processing;
-use super::objects::{API_VERSIONS, Scope};
+use super::objects::{API_VERSIONS, ChartScope};
 use super::readers::{Dead, Path, Readers};
 use super::reads::{proved_by, without};
 use super::value::{Kind, Value};
-use super::{Digest, Rendered, Request, Template};
-use crate::lang::template::{Engine, OriginId, PassedOver, Source, Step};
+use super::{Digest, RenderRequest, RenderedChart, Template};
+use crate::lang::template::{Engine, OriginId, PassedOver, PathStep, TraceSource};
 use crate::lang::yaml::{Location, Origin};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -54,14 +54,14 @@ impl Idle {
 pub(super) struct Questions {
     asked: Vec<OriginId>,
     /// What was passed over, by the keys of the values.
-    passed: Vec<(Vec<Step>, PassedOver)>,
+    passed: Vec<(Vec<PathStep>, PassedOver)>,
 }
 
 impl Questions {
     pub(super) fn of(
         engine: &Engine,
         templates: &[Template<'_>],
-        scopes: &[Scope],
+        scopes: &[ChartScope],
         chart: &Chart,
     ) -> Questions {
         let mut charts = Vec::new();
@@ -70,9 +70,9 @@ impl Questions {
         let of_values = |one: PassedOver| {
             let (first, rest) = one.path.split_first()?;
             let scope = templates.get(one.place.source as usize)?.scope;
-            let own = charts.get(scope)?.iter().cloned().map(Step::Field);
+            let own = charts.get(scope)?.iter().cloned().map(PathStep::Field);
             let path = own.chain(rest.iter().cloned()).collect();
-            (*first == Step::Field("Values".into())).then_some((path, one))
+            (*first == PathStep::Field("Values".into())).then_some((path, one))
         };
         let passed = engine.passed_over().into_iter().filter_map(of_values).collect();
         Questions { asked: engine.questioned(), passed }
@@ -99,10 +99,10 @@ pub(crate) struct Touched {
     /// Where those were written that anything comes from, or that were asked.
     live: FxHashSet<Location>,
     /// What was passed over, by the keys of the values, and where.
-    passed: Vec<(Vec<Step>, PassedOver, Option<Location>)>,
+    passed: Vec<(Vec<PathStep>, PassedOver, Option<Location>)>,
 }
 
-impl Rendered {
+impl RenderedChart {
     /// Whether what templates wrote, or a question that they asked, hangs on the API versions
     /// of the cluster; so too where questions are not kept.
     pub(crate) fn asks_api_versions(&self) -> bool {
@@ -121,12 +121,12 @@ impl Rendered {
         live.retain(|place| own.contains(place));
         live.shrink_to_fit();
         let mut left = STEPS_KEPT;
-        let mut is_kept = |path: &[Step]| {
-            let is_own = matches!(path.first(), Some(Step::Field(key)) if values.get(key).is_some());
+        let mut is_kept = |path: &[PathStep]| {
+            let is_own = matches!(path.first(), Some(PathStep::Field(key)) if values.get(key).is_some());
             left = left.saturating_sub(if is_own { path.len() } else { 0 });
             is_own && left > 0
         };
-        let placed = |(path, one): (Vec<Step>, PassedOver)| {
+        let placed = |(path, one): (Vec<PathStep>, PassedOver)| {
             let place = self.place(one.place);
             (path, one, place)
         };
@@ -141,7 +141,7 @@ impl Rendered {
 /// The values of a release that its chart reads under other values only; without those in
 /// `dead`, which it never reads. `touched` is of a run of the request, which wrote `known`.
 pub(crate) fn idle(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     (touched, known): (&Touched, Option<&Digest>),
     readers: &Readers,
     dead: &[Dead],
@@ -186,20 +186,20 @@ fn places(value: &Value, found: &mut FxHashSet<Location>) {
 }
 
 /// Where the values were written that anything comes from, or that were asked.
-fn live(rendered: &Rendered, questions: &Questions) -> FxHashSet<Location> {
+fn live(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<Location> {
     let ids = live_ids(rendered, questions);
     ids.iter().filter_map(|id| rendered.origins.get(id.0 as usize)).map(Origin::location).collect()
 }
 
-fn live_ids(rendered: &Rendered, questions: &Questions) -> FxHashSet<OriginId> {
+fn live_ids(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<OriginId> {
     let mut ids: FxHashSet<OriginId> = questions.asked.iter().copied().collect();
     let flows =
         || rendered.written.iter().flat_map(|written| &written.parts).flat_map(|part| part.from.iter());
     for flow in flows() {
         match &flow.source {
-            Source::Value(id) => drop(ids.insert(*id)),
-            Source::Absent(maps, _) => ids.extend(maps),
-            Source::Unknown(_) => {}
+            TraceSource::Value(id) => drop(ids.insert(*id)),
+            TraceSource::Absent(maps, _) => ids.extend(maps),
+            TraceSource::Unknown(_) => {}
         }
     }
     ids
@@ -249,7 +249,7 @@ impl Walk<'_> {
 }
 
 /// Charts in the chart that take no part, by the keys of their values, and what decides.
-fn switched_off(request: &Request<'_>) -> Vec<(Arc<str>, Vec<String>)> {
+fn switched_off(request: &RenderRequest<'_>) -> Vec<(Arc<str>, Vec<String>)> {
     let Ok(chart) = Processing::new(request.helm).run(request.chart, request.values) else {
         return Vec::new();
     };
@@ -273,12 +273,12 @@ fn switched_off(request: &Request<'_>) -> Vec<(Arc<str>, Vec<String>)> {
 fn passed_over<'t>(
     touched: &'t Touched,
     path: &[Arc<str>],
-) -> Option<&'t (Vec<Step>, PassedOver, Option<Location>)> {
-    let is_step = |(step, key): (&Step, &Arc<str>)| match step {
-        Step::Field(name) => name == key,
-        Step::Element => true,
-        Step::Key => false,
+) -> Option<&'t (Vec<PathStep>, PassedOver, Option<Location>)> {
+    let is_step = |(step, key): (&PathStep, &Arc<str>)| match step {
+        PathStep::Field(name) => name == key,
+        PathStep::Element => true,
+        PathStep::Key => false,
     };
-    let fits = |read: &[Step]| read.iter().zip(path).all(is_step);
+    let fits = |read: &[PathStep]| read.iter().zip(path).all(is_step);
     touched.passed.iter().find(|(read, ..)| read.len() >= path.len() && fits(read))
 }

@@ -9,7 +9,7 @@ use super::metadata::{Metadata, read_file};
 use super::value::{Kind, Value, merge_into};
 use crate::files::{FileTree, PathKind, Snapshot, Store, resolve_link};
 use crate::lang::template::{not_utf8, read};
-use crate::lang::yaml::go_compat::{Reader, apimachinery_documents, decode};
+use crate::lang::yaml::go_compat::{DocumentReader, apimachinery_documents, decode};
 use crate::lang::yaml::{FilePath, Source, Stream, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -386,7 +386,7 @@ pub fn values_of(file: &ChartFile, line: HelmLine) -> Result<Value, RenderError>
 fn placed(stream: &Arc<Stream>, file: &FilePath, index: usize) -> Option<Value> {
     let index = index as u32;
     let source = Source { file: file.clone(), stream: stream.clone(), index, embed: None, via: Vec::new() };
-    Value::of_node(decode(&Arc::new(source), Reader::V2).ok()?.get_ref()).filter(Value::is_map)
+    Value::of_node(decode(&Arc::new(source), DocumentReader::V2).ok()?.get_ref()).filter(Value::is_map)
 }
 
 /// A document that has to be a map; nothing where it is null.

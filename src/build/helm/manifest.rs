@@ -1,7 +1,7 @@
 //! What templates wrote, cut into documents and sorted, as Helm's
 //! `pkg/release/v1/util/manifest_sorter.go` does it.
 
-use super::Rendered;
+use super::RenderedChart;
 use super::coalesce::Warning;
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
@@ -78,7 +78,7 @@ pub(super) fn sort_file(
     source: &Arc<str>,
     written: &str,
     line: HelmLine,
-    into: &mut Rendered,
+    into: &mut RenderedChart,
 ) -> Result<(), RenderError> {
     if source.rsplit('/').next().is_some_and(|base| base.starts_with('_')) || written.trim().is_empty() {
         return Ok(());

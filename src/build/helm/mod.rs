@@ -74,19 +74,19 @@ pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{
-    Engine, Libraries, Part, Run, Source, TemplateFailure, helm, not_utf8, with_stack,
+    Engine, EngineRun, Libraries, OutputPart, TemplateFailure, TraceSource, helm, not_utf8, with_stack,
 };
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
 use error::refuse;
-use objects::{Objects, Scope};
+use objects::{ChartScope, ObjectMaker};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// What a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Release {
+pub struct ChartRelease {
     /// `.Release.Name`
     pub name: String,
     /// `.Release.Namespace`
@@ -99,13 +99,13 @@ pub struct Release {
 
 /// All that a render hangs on.
 #[derive(Clone, Debug)]
-pub struct Request<'r> {
+pub struct RenderRequest<'r> {
     /// The chart.
     pub chart: &'r Chart,
     /// The user's values, a map.
     pub values: &'r Value,
     /// For whom.
-    pub release: &'r Release,
+    pub release: &'r ChartRelease,
     /// What the cluster can do.
     pub capabilities: &'r Capabilities,
     /// The least and the most that the cluster may be, where that is assumed: what both
@@ -134,7 +134,7 @@ pub enum Keep {
 
 /// What a chart renders to.
 #[derive(Debug, Default)]
-pub struct Rendered {
+pub struct RenderedChart {
     /// What is applied, in Helm's order.
     pub manifests: Vec<ManifestDocument>,
     /// What is run, in Helm's order of kinds.
@@ -148,7 +148,7 @@ pub struct Rendered {
     /// What was decided by something unknown, in words, each once.
     pub assumed: Vec<String>,
     /// What each template wrote.
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: Vec<TemplateOutput>,
     /// Tells apart what all templates wrote.
     pub(crate) digest: Digest,
     /// Where values were written, as the parts count them.
@@ -165,24 +165,24 @@ pub(crate) struct Digest([u8; 32]);
 
 /// What a template wrote.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct TemplateOutput {
     /// `t/templates/a.yaml`
     pub(crate) source: Arc<str>,
     /// In order; empty where origins are not kept and all is known.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<OutputPart>,
 }
 
-impl Rendered {
+impl RenderedChart {
     /// Whether something unknown is printed anywhere, or decided on anything.
     pub(crate) fn hangs_on(&self, unknown: &str) -> bool {
-        let is_it = |source: &Source| matches!(source, Source::Unknown(why) if why == unknown);
+        let is_it = |source: &TraceSource| matches!(source, TraceSource::Unknown(why) if why == unknown);
         let parts = || self.written.iter().flat_map(|written| &written.parts);
         self.assumed.iter().any(|why| why == unknown)
             || parts().any(|part| part.is_unknown && part.from.iter().any(|flow| is_it(&flow.source)))
     }
 
     /// Whether the same is applied and run.
-    pub(crate) fn is_same(&self, other: &Rendered) -> bool {
+    pub(crate) fn is_same(&self, other: &RenderedChart) -> bool {
         let same = |own: &[ManifestDocument], others: &[ManifestDocument]| {
             let is_same = |(one, two): (&ManifestDocument, &ManifestDocument)| {
                 one.source == two.source && one.text == two.text
@@ -197,7 +197,7 @@ impl Rendered {
 ///
 /// # Errors
 /// Helm refuses, or a bound is met.
-pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
+pub fn render(request: &RenderRequest<'_>) -> Result<RenderedChart, RenderError> {
     render_unless(request, None).map(Option::unwrap_or_default)
 }
 
@@ -207,9 +207,9 @@ pub fn render(request: &Request<'_>) -> Result<Rendered, RenderError> {
 /// # Errors
 /// Helm refuses, or a bound is met.
 pub(crate) fn render_unless(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     known: Option<&Digest>,
-) -> Result<Option<Rendered>, RenderError> {
+) -> Result<Option<RenderedChart>, RenderError> {
     let line = request.helm.line;
     if request.chart.metadata.api_version == "v3" && line != HelmLine::V3_17 {
         return refuse("invalid chart apiVersion");
@@ -254,7 +254,7 @@ pub(crate) fn render_unless(
 ///
 /// # Errors
 /// Helm refuses.
-pub fn coalesced(request: &Request<'_>) -> Result<Value, RenderError> {
+pub fn coalesced(request: &RenderRequest<'_>) -> Result<Value, RenderError> {
     let mut processing = Processing::new(request.helm);
     let chart = processing.run(request.chart, request.values)?;
     let mut coalescing = Coalescing { nulls: request.helm.nulls, warnings: Vec::new(), merge: false };
@@ -280,7 +280,7 @@ fn check_name(name: &str, line: HelmLine) -> Result<(), RenderError> {
     ))
 }
 
-fn check_cluster(chart: &Chart, request: &Request<'_>) -> Result<(), RenderError> {
+fn check_cluster(chart: &Chart, request: &RenderRequest<'_>) -> Result<(), RenderError> {
     let wanted = &chart.metadata.kube_version;
     let version = &request.capabilities.kube_version;
     if wanted.is_empty() || in_range_for(request.helm.line, wanted, &version.normalized) {
@@ -312,7 +312,7 @@ struct Template<'c> {
 }
 
 /// The templates of a chart and of those in it, in Helm's order.
-fn templates<'c>(chart: &'c Chart, scopes: &[Scope]) -> Vec<Template<'c>> {
+fn templates<'c>(chart: &'c Chart, scopes: &[ChartScope]) -> Vec<Template<'c>> {
     let mut found = Vec::new();
     let mut index = 0;
     collect(chart, scopes, &mut index, &mut found);
@@ -322,7 +322,7 @@ fn templates<'c>(chart: &'c Chart, scopes: &[Scope]) -> Vec<Template<'c>> {
     found
 }
 
-fn collect<'c>(chart: &'c Chart, scopes: &[Scope], index: &mut usize, found: &mut Vec<Template<'c>>) {
+fn collect<'c>(chart: &'c Chart, scopes: &[ChartScope], index: &mut usize, found: &mut Vec<Template<'c>>) {
     let scope = *index;
     *index += 1;
     for file in chart.templates.iter() {
@@ -347,7 +347,7 @@ fn questions(engine: &Engine, templates: &[Template<'_>]) -> Vec<String> {
             continue;
         }
         for flow in condition.on.iter() {
-            if let Source::Unknown(why) = &flow.source
+            if let TraceSource::Unknown(why) = &flow.source
                 && !found.contains(why)
             {
                 found.push(why.clone());
@@ -372,7 +372,11 @@ fn failed(name: &str, failure: &TemplateFailure, assumed: Vec<String>, line: Hel
 const TEMPLATES: usize = 100 << 20;
 
 /// Runs all templates.
-fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered, Vec<Output>), RenderError> {
+fn run(
+    request: &RenderRequest<'_>,
+    chart: &Chart,
+    values: &Value,
+) -> Result<(RenderedChart, Vec<Output>), RenderError> {
     let line = request.helm.line;
     let without = unknown_functions(line);
     let libraries = match line {
@@ -380,21 +384,21 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered
         HelmLine::V4_1 => Libraries::Helm4_1,
         HelmLine::V4_2 => Libraries::Helm4_2,
     };
-    let mut engine = Engine::new(&Run {
+    let mut engine = Engine::new(&EngineRun {
         origins: request.keep != Keep::Text,
         questions: request.keep == Keep::Questions,
         without,
         libraries,
         documents: request.chart.prepared.documents(request.chart),
-        ..Run::default()
+        ..EngineRun::default()
     });
     let mut objects =
-        Objects { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
+        ObjectMaker { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
     let scopes = objects.scopes(chart, values);
     if let Some(bound) = objects.left.met {
         return Err(RenderError::Unable(format!("more than forebay's bound: {bound} in a release")));
     }
-    let mut rendered = Rendered { origins: objects.origins, ..Rendered::default() };
+    let mut rendered = RenderedChart { origins: objects.origins, ..RenderedChart::default() };
     let templates = templates(chart, &scopes);
     rendered.sources = add_templates(request, &mut engine, &templates)?;
     let (mut names, mut outputs): (Vec<Arc<str>>, Vec<_>) = (Vec::new(), Vec::new());
@@ -432,7 +436,7 @@ fn run(request: &Request<'_>, chart: &Chart, values: &Value) -> Result<(Rendered
 
 /// Give the engine all templates; the files that they are.
 fn add_templates(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     engine: &mut Engine,
     templates: &[Template<'_>],
 ) -> Result<Vec<ChartFile>, RenderError> {
@@ -459,7 +463,7 @@ fn add_templates(
     Ok(sources)
 }
 
-type Output = (Arc<str>, Vec<u8>, Vec<Part>);
+type Output = (Arc<str>, Vec<u8>, Vec<OutputPart>);
 
 fn digest(written: &[Output], crds: &[(String, ChartFile)]) -> Digest {
     let mut hasher = Sha256::new();
@@ -477,10 +481,10 @@ fn digest(written: &[Output], crds: &[(String, ChartFile)]) -> Digest {
 
 /// Cuts and sorts what was written.
 fn finish(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     chart: &Chart,
     written: Vec<Output>,
-    rendered: &mut Rendered,
+    rendered: &mut RenderedChart,
 ) -> Result<(), RenderError> {
     let line = request.helm.line;
     let own_notes = format!("{}/templates/NOTES.txt", chart.name());
@@ -498,7 +502,7 @@ fn finish(
             Refusal { is_partial: true, ..Refusal::new(message) }
         })?;
         manifest::sort_file(&source, &text, line, rendered)?;
-        rendered.written.push(Written { source, parts });
+        rendered.written.push(TemplateOutput { source, parts });
     }
     manifest::by_kind(&mut rendered.manifests, line);
     manifest::by_kind(&mut rendered.hooks, line);

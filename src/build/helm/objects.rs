@@ -4,14 +4,14 @@ use super::chart::Chart;
 use super::line::{Capabilities, HelmLine, KubeVersion, build_info};
 use super::metadata::{Dependency, Maintainer, Metadata};
 use super::value::{Kind, Value};
-use super::{Keep, Release, Request};
+use super::{ChartRelease, Keep, RenderRequest};
 use crate::lang::template::{Data, OriginId, Val};
 use crate::lang::yaml::Origin;
 
 /// Makes the objects, and keeps where values were written.
-pub(super) struct Objects<'o, 'e> {
+pub(super) struct ObjectMaker<'o, 'e> {
     pub(super) data: Data<'e>,
-    pub(super) request: &'o Request<'o>,
+    pub(super) request: &'o RenderRequest<'o>,
     /// By [`OriginId`].
     pub(super) origins: Vec<Origin>,
     /// Values and bytes of files that may still be made.
@@ -36,14 +36,14 @@ impl Default for Left {
 pub(super) const API_VERSIONS: OriginId = OriginId(u32::MAX);
 
 /// The objects of a chart and of those in it, each by its path.
-pub(super) struct Scope {
+pub(super) struct ChartScope {
     /// `t/charts/s`
     pub(super) path: String,
     /// The map that its templates share.
     pub(super) top: Val,
 }
 
-impl Objects<'_, '_> {
+impl ObjectMaker<'_, '_> {
     fn origin(&mut self, origin: Option<&Origin>) -> Option<OriginId> {
         let origin = origin.filter(|_| self.request.keep != Keep::Text)?;
         self.origins.push(origin.clone());
@@ -96,7 +96,7 @@ impl Objects<'_, '_> {
     }
 
     /// `recAllTpls`: the objects of a chart, and of those in it behind them.
-    pub(super) fn scopes(&mut self, chart: &Chart, values: &Value) -> Vec<Scope> {
+    pub(super) fn scopes(&mut self, chart: &Chart, values: &Value) -> Vec<ChartScope> {
         let values = self.value(values);
         let values = self.data.values(&values);
         let release = self.release();
@@ -112,7 +112,7 @@ impl Objects<'_, '_> {
         values: Val,
         path: String,
         shared: [Val; 2],
-        found: &mut Vec<Scope>,
+        found: &mut Vec<ChartScope>,
     ) -> Val {
         let at = found.len();
         let is_root = at == 0;
@@ -140,7 +140,7 @@ impl Objects<'_, '_> {
             ("Values", values.clone()),
         ];
         let top = self.data.entries(entries.into_iter(), None);
-        found.push(Scope { path: path.clone(), top: self.data.values(&top) });
+        found.push(ChartScope { path: path.clone(), top: self.data.values(&top) });
         for inner in &chart.dependencies {
             let own = match values.get(inner.name()).filter(Val::is_map) {
                 Some(own) => own,
@@ -155,7 +155,7 @@ impl Objects<'_, '_> {
     }
 
     fn release(&mut self) -> Val {
-        let Release { name, namespace, revision, is_upgrade } = self.request.release;
+        let ChartRelease { name, namespace, revision, is_upgrade } = self.request.release;
         let entries = [
             ("IsInstall", self.data.bool(!is_upgrade, None)),
             ("IsUpgrade", self.data.bool(*is_upgrade, None)),

@@ -1,14 +1,14 @@
 //! Objects out of documents, each value with the places that flowed into it.
 
-use super::Rendered;
+use super::RenderedChart;
 use super::manifest::ManifestDocument;
-use crate::lang::template::{Flow, Part, Place, Source};
+use crate::lang::template::{Flow, OutputPart, Place, TraceSource};
 use crate::lang::yaml::{
     Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind,
 };
 use std::sync::Arc;
 
-impl Rendered {
+impl RenderedChart {
     /// The object of a document, each of its values with all places that it comes from:
     /// first the user's values, then those of charts, then the line of the template. What
     /// is unknown in it is a hole. Nothing where the document is empty.
@@ -20,7 +20,7 @@ impl Rendered {
     }
 
     /// The parts of what a template wrote that a range of a document's text covers.
-    pub fn parts(&self, document: &ManifestDocument, range: std::ops::Range<usize>) -> &[Part] {
+    pub fn parts(&self, document: &ManifestDocument, range: std::ops::Range<usize>) -> &[OutputPart] {
         let Some(written) = self.written.iter().find(|written| written.source == document.source) else {
             return &[];
         };
@@ -36,7 +36,7 @@ impl Rendered {
 
     /// As [`Rendered::place`], where the byte `at` of a document stands that a part wrote:
     /// of a text of the template's own, its line there, not that of its beginning.
-    fn place_of(&self, part: &Part, document: &str, start: usize, at: usize) -> Option<Location> {
+    fn place_of(&self, part: &OutputPart, document: &str, start: usize, at: usize) -> Option<Location> {
         let place = part.written_by?;
         let file = self.sources.get(place.source as usize)?;
         let within = || {
@@ -58,7 +58,7 @@ impl Rendered {
     fn flows(&self, flows: &[Flow], is_key: bool) -> Vec<(Location, bool)> {
         let mut found = Vec::new();
         for flow in flows {
-            if let Source::Value(id) = &flow.source
+            if let TraceSource::Value(id) = &flow.source
                 && let Some(origin) = self.origins.get(id.0 as usize)
             {
                 let key = if is_key && !flow.decided { key_of(origin) } else { None };
@@ -95,7 +95,7 @@ pub(crate) fn key_of(origin: &Origin) -> Option<Location> {
     between.trim_start().starts_with(':').then(|| source.location(key.start..key.end))
 }
 
-fn covered(parts: &[Part], start: usize, end: usize) -> &[Part] {
+fn covered(parts: &[OutputPart], start: usize, end: usize) -> &[OutputPart] {
     let first = parts.partition_point(|part| part.bytes.end <= start);
     let count = parts[first..].partition_point(|part| part.bytes.start < end);
     &parts[first..first + count]
@@ -105,8 +105,8 @@ fn covered(parts: &[Part], start: usize, end: usize) -> &[Part] {
 const MOST_PARTS: usize = 16;
 
 struct Located<'r> {
-    rendered: &'r Rendered,
-    parts: &'r [Part],
+    rendered: &'r RenderedChart,
+    parts: &'r [OutputPart],
     /// Where the document begins in what was written.
     start: usize,
 }

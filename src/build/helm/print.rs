@@ -1,6 +1,6 @@
 //! What `helm template` prints, to the byte.
 
-use super::Rendered;
+use super::RenderedChart;
 use super::error::{RenderError, refuse};
 use super::ignore::matches;
 use super::line::HelmLine;
@@ -19,7 +19,7 @@ pub struct Printed {
     pub show_only: Vec<String>,
 }
 
-impl Rendered {
+impl RenderedChart {
     /// The standard output of `helm template`.
     ///
     /// # Errors

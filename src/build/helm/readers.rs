@@ -1,7 +1,7 @@
 //! What the templates of a chart can read, held against the values of a release.
 
 use super::value::{GLOBAL, Kind, Map, Value};
-use crate::lang::template::reads::{Has, Reads, Seg, States};
+use crate::lang::template::reads::{Has, PathReads, Seg, States};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub(super) type Path = Vec<Arc<str>>;
 /// What the templates of a chart can read.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    pub(super) reads: Reads,
+    pub(super) reads: PathReads,
     /// The values of the charts that take part, by their paths in all values.
     pub(super) scopes: Vec<Path>,
     /// Values by which Helm switches charts.

@@ -9,9 +9,9 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{Digest, HelmLine, Keep, Rendered, Request, render, render_unless, unknown_functions};
-use crate::lang::template::reads::{self, Program, Shape};
-use crate::lang::template::{Engine, Run, helm};
+use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render, render_unless, unknown_functions};
+use crate::lang::template::reads::{self, DataShape, Program};
+use crate::lang::template::{Engine, EngineRun, helm};
 use base64::Engine as _;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
@@ -114,7 +114,7 @@ impl Chart {
 }
 
 fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
-    let engine = Engine::new(&Run { without: unknown_functions(line), ..Run::default() });
+    let engine = Engine::new(&EngineRun { without: unknown_functions(line), ..EngineRun::default() });
     let mut named: Vec<(String, usize, &super::ChartFile)> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         for file in part.chart.templates.iter() {
@@ -152,22 +152,22 @@ fn template_files(chart: &Chart) -> FxHashMap<Arc<str>, Arc<str>> {
 }
 
 /// What the templates of a chart are given.
-fn root(parts: &[Part<'_>], index: usize, part: &Part<'_>) -> Shape {
+fn root(parts: &[Part<'_>], index: usize, part: &Part<'_>) -> DataShape {
     let inner = |own: &Chart| {
         let path: Path = part.path.iter().cloned().chain([own.name().into()]).collect();
         let at = parts.iter().position(|other| other.path == path)?;
-        Some((own.name().into(), Shape::Root(at)))
+        Some((own.name().into(), DataShape::Root(at)))
     };
     let base: Arc<str> = format!("{}/templates", part.name).into();
-    let template = vec![("BasePath".into(), Shape::Text(base)), ("Name".into(), Shape::Other)];
-    Shape::Map(vec![
-        ("Capabilities".into(), Shape::Other),
-        ("Chart".into(), Shape::Other),
-        ("Files".into(), Shape::Files(index)),
-        ("Release".into(), Shape::Other),
-        ("Subcharts".into(), Shape::Map(part.chart.dependencies.iter().filter_map(inner).collect())),
-        ("Template".into(), Shape::Map(template)),
-        ("Values".into(), Shape::Input(part.path.clone())),
+    let template = vec![("BasePath".into(), DataShape::Text(base)), ("Name".into(), DataShape::Other)];
+    DataShape::Map(vec![
+        ("Capabilities".into(), DataShape::Other),
+        ("Chart".into(), DataShape::Other),
+        ("Files".into(), DataShape::Files(index)),
+        ("Release".into(), DataShape::Other),
+        ("Subcharts".into(), DataShape::Map(part.chart.dependencies.iter().filter_map(inner).collect())),
+        ("Template".into(), DataShape::Map(template)),
+        ("Values".into(), DataShape::Input(part.path.clone())),
     ])
 }
 
@@ -191,19 +191,19 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 /// Those of dead values whose lack changes nothing of what the chart makes; all of them
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
 /// `known` is what the chart is known to write for the request.
-pub(crate) fn proved(request: &Request<'_>, known: Option<&Digest>, dead: Vec<Dead>) -> Vec<Dead> {
+pub(crate) fn proved(request: &RenderRequest<'_>, known: Option<&Digest>, dead: Vec<Dead>) -> Vec<Dead> {
     proved_by(request, known, dead, &|values, dead: &[Dead]| without(values, &paths(dead)))
 }
 
 /// The same of defaults of the charts, which a null above them takes away; `all` are all
 /// values. A schema that needs them is not asked.
 pub(crate) fn proved_defaults(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     known: Option<&Digest>,
     all: &Value,
     dead: Vec<Dead>,
 ) -> Vec<Dead> {
-    let request = Request { skip_schema_validation: true, ..request.clone() };
+    let request = RenderRequest { skip_schema_validation: true, ..request.clone() };
     proved_by(&request, known, dead, &|values, dead: &[Dead]| hiding(Some(values), all, &paths(dead)))
 }
 
@@ -213,7 +213,7 @@ fn paths(dead: &[Dead]) -> Vec<&[Arc<str>]> {
 
 /// Those of some things without which the same is made; `lacking` takes some from the values.
 pub(super) fn proved_by<T>(
-    request: &Request<'_>,
+    request: &RenderRequest<'_>,
     known: Option<&Digest>,
     dead: Vec<T>,
     lacking: &dyn Fn(&Value, &[T]) -> Value,
@@ -222,14 +222,14 @@ pub(super) fn proved_by<T>(
         return dead;
     }
     let with = OnceCell::new();
-    let with = || with.get_or_init(|| render(&Request { keep: Keep::Text, ..request.clone() }));
+    let with = || with.get_or_init(|| render(&RenderRequest { keep: Keep::Text, ..request.clone() }));
     if known.is_none() && matches!(with(), Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
         return dead;
     }
     let known = known.or_else(|| with().as_ref().ok().map(|with| &with.digest));
     let is_same = |dead: &[T]| {
         let values = lacking(request.values, dead);
-        let request = Request { values: &values, keep: Keep::Text, ..request.clone() };
+        let request = RenderRequest { values: &values, keep: Keep::Text, ..request.clone() };
         match render_unless(&request, known) {
             Ok(None) => true,
             Ok(Some(other)) => is_same(with(), &Ok(other)),
@@ -276,7 +276,10 @@ fn hiding(given: Option<&Value>, all: &Value, paths: &[&[Arc<str>]]) -> Value {
 }
 
 /// Whether the same comes of two renders.
-pub(super) fn is_same(one: &Result<Rendered, RenderError>, other: &Result<Rendered, RenderError>) -> bool {
+pub(super) fn is_same(
+    one: &Result<RenderedChart, RenderError>,
+    other: &Result<RenderedChart, RenderError>,
+) -> bool {
     match (one, other) {
         (Ok(one), Ok(other)) => one.is_same(other) && one.crds.len() == other.crds.len(),
         (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {

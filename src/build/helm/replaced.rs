@@ -10,7 +10,7 @@ use super::error::RenderError;
 use super::readers::Path;
 use super::reads::is_same;
 use super::value::{GLOBAL, Kind, Map, Value};
-use super::{Keep, Rendered, Request, coalesced, render};
+use super::{Keep, RenderRequest, RenderedChart, coalesced, render};
 use std::sync::Arc;
 
 /// A value in whose place something else stands.
@@ -47,7 +47,7 @@ struct Walk {
 ///
 /// # Errors
 /// Helm refuses them.
-pub(crate) fn replaced(request: &Request<'_>) -> Result<Vec<Replaced>, RenderError> {
+pub(crate) fn replaced(request: &RenderRequest<'_>) -> Result<Vec<Replaced>, RenderError> {
     // What Helm refuses is another matter.
     coalesced(request)?;
     let chart = Processing::new(request.helm).run(request.chart, request.values)?;
@@ -63,7 +63,7 @@ pub(crate) fn replaced(request: &Request<'_>) -> Result<Vec<Replaced>, RenderErr
     if walk.found.is_empty() {
         return Ok(walk.found);
     }
-    let request = Request { keep: Keep::Text, ..request.clone() };
+    let request = RenderRequest { keep: Keep::Text, ..request.clone() };
     let with = render(&request);
     walk.found.retain(|replaced| !is_taken(&request, &with, replaced));
     Ok(walk.found)
@@ -71,7 +71,11 @@ pub(crate) fn replaced(request: &Request<'_>) -> Result<Vec<Replaced>, RenderErr
 
 /// Whether the templates take a value in the shape that it has: with another one of this
 /// shape something else comes out, and no table is printed as Go prints maps.
-fn is_taken(request: &Request<'_>, with: &Result<Rendered, RenderError>, replaced: &Replaced) -> bool {
+fn is_taken(
+    request: &RenderRequest<'_>,
+    with: &Result<RenderedChart, RenderError>,
+    replaced: &Replaced,
+) -> bool {
     let given = replaced.path.iter().try_fold(request.values, |value, key| value.get(key));
     let (Some(given), Ok(rendered)) = (given, with) else { return false };
     let kind = match &given.kind {
@@ -84,13 +88,13 @@ fn is_taken(request: &Request<'_>, with: &Result<Rendered, RenderError>, replace
         Kind::Null | Kind::Holes(_) | Kind::Unknown(_) => return false,
     };
     let values = put(request.values, &replaced.path, Value { kind, origin: given.origin.clone() });
-    let without = render(&Request { values: &values, ..request.clone() });
+    let without = render(&RenderRequest { values: &values, ..request.clone() });
     if is_same(with, &without) {
         return false;
     }
     // An empty one is printed, too.
     let printed = |text: &str| text.matches("map[").count() - text.matches("map[]").count();
-    let maps = |rendered: &Rendered| -> usize {
+    let maps = |rendered: &RenderedChart| -> usize {
         let all = rendered.manifests.iter().chain(&rendered.hooks);
         all.map(|document| printed(&document.text)).sum()
     };

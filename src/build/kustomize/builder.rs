@@ -10,7 +10,7 @@ use super::entries::{Selector, Var};
 use super::error::{BuildError, ErrorClass, Omitted, Partial, Result};
 use super::file::Kustomization;
 use super::hash::{self, Hashes};
-use super::load::{self, Loaded, Place};
+use super::load::{self, Loaded, TextPlace};
 use super::resource::{FileRole, Resource, Traces};
 use super::schema::Schemas;
 use super::selector::{described, near_miss};
@@ -37,13 +37,13 @@ const RESOURCE_LIMIT: usize = 25_000;
 
 /// Results of bases, shared by builds of trees of one snapshot.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub struct BaseMemo {
     pub(super) bases: Mutex<FxHashMap<BaseKey, Base>>,
     texts: Mutex<FxHashMap<Box<str>, Arc<Stream>>>,
     hashes: Hashes,
 }
 
-impl Memo {
+impl BaseMemo {
     /// A text inside a file, parsed: one patch is often written into many builds.
     pub(super) fn stream(&self, text: &str) -> Arc<Stream> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,11 +60,11 @@ impl Memo {
 /// directory.
 pub(super) type BaseKey = (Arc<str>, LoadRestriction, Links, bool, Arc<str>);
 
-pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<Refused>>;
+pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<RefusedBase>>;
 
 /// Why a base can't be built, and the files that tell so.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct RefusedBase {
     pub(super) error: BuildError,
     pub(super) read: BTreeSet<FilePath>,
 }
@@ -190,7 +190,7 @@ fn note<T: PartialEq>(noted: &mut FxHashMap<u64, Vec<usize>>, list: &mut Vec<T>,
 }
 
 /// One kustomization that is being built.
-pub(super) struct Level {
+pub(super) struct BuildLevel {
     pub(super) directory: Arc<str>,
     pub(super) file: Kustomization,
     /// The components that it is part of, innermost first.
@@ -201,7 +201,7 @@ pub(super) struct Level {
     pub(super) origin: Option<String>,
 }
 
-impl Level {
+impl BuildLevel {
     /// A path of this level from the root, where that is wanted.
     pub(super) fn origin_of(&self, path: &str) -> Option<String> {
         self.origin.as_deref().map(|origin| trace::join(origin, path))
@@ -212,7 +212,7 @@ impl Level {
 pub(super) struct Builder<'b> {
     pub(super) tree: &'b FileTree,
     pub(super) tree_key: Arc<str>,
-    pub(super) memo: &'b Memo,
+    pub(super) memo: &'b BaseMemo,
     pub(super) restriction: LoadRestriction,
     pub(super) links: Links,
     pub(super) best_effort: bool,
@@ -341,7 +341,7 @@ impl Accumulator {
 
 impl Builder<'_> {
     /// What an entry names.
-    pub(super) fn find(&self, level: &Level, entry: &Text) -> Result<Target> {
+    pub(super) fn find(&self, level: &BuildLevel, entry: &Text) -> Result<EntryTarget> {
         let path = &*entry.value;
         let error = |class, message: String| Err(BuildError::at(class, message, entry.node.get_ref()));
         if path.is_empty() {
@@ -350,9 +350,9 @@ impl Builder<'_> {
         let joined = if path.starts_with('/') { None } else { files::join(&level.directory, path) };
         let found = joined.as_deref().map(|joined| find(self.tree, self.links, joined));
         match found {
-            Some(TreeEntry::File(file)) => Ok(Target::File(file)),
-            _ if is_remote(path) => Ok(Target::Remote),
-            Some(TreeEntry::Directory(directory)) => Ok(Target::Directory(directory)),
+            Some(TreeEntry::File(file)) => Ok(EntryTarget::File(file)),
+            _ if is_remote(path) => Ok(EntryTarget::Remote),
+            Some(TreeEntry::Directory(directory)) => Ok(EntryTarget::Directory(directory)),
             Some(TreeEntry::Missing) => error(ErrorClass::Missing, format!("{path} doesn't exist")),
             Some(TreeEntry::Link) => error(
                 ErrorClass::Missing,
@@ -366,18 +366,18 @@ impl Builder<'_> {
     }
 
     /// Read a file that a field names. The place is that of the field.
-    pub(super) fn read(&mut self, level: &Level, entry: &Text) -> Result<TreeFile> {
+    pub(super) fn read(&mut self, level: &BuildLevel, entry: &Text) -> Result<TreeFile> {
         match self.find(level, entry)? {
-            Target::File(file) => {
+            EntryTarget::File(file) => {
                 self.require_allowed(level, &file, entry)?;
                 self.record.read(&file);
                 Ok(file)
             }
-            Target::Directory(_) => {
+            EntryTarget::Directory(_) => {
                 let message = format!("{} is a directory; a file is wanted here", entry.value);
                 Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
             }
-            Target::Remote => {
+            EntryTarget::Remote => {
                 self.omit(Omitted::Remote, &entry.value, &entry.node);
                 let message = format!("{} is on another host", entry.value);
                 Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
@@ -386,15 +386,15 @@ impl Builder<'_> {
     }
 
     /// As [`Builder::read`]; `None` for a file on another host, which is noted.
-    pub(super) fn read_here(&mut self, level: &Level, entry: &Text) -> Result<Option<TreeFile>> {
-        if let Target::Remote = self.find(level, entry)? {
+    pub(super) fn read_here(&mut self, level: &BuildLevel, entry: &Text) -> Result<Option<TreeFile>> {
+        if let EntryTarget::Remote = self.find(level, entry)? {
             self.omit(Omitted::RemoteContent, &entry.value, &entry.node);
             return Ok(None);
         }
         self.read(level, entry).map(Some)
     }
 
-    pub(super) fn require_allowed(&self, level: &Level, file: &TreeFile, entry: &Text) -> Result<()> {
+    pub(super) fn require_allowed(&self, level: &BuildLevel, file: &TreeFile, entry: &Text) -> Result<()> {
         if self.restriction == LoadRestriction::None || level.directory.is_empty() {
             return Ok(());
         }
@@ -412,19 +412,20 @@ impl Builder<'_> {
     pub(super) fn objects_of(
         &mut self,
         file: &TreeFile,
-        level: &Level,
+        level: &BuildLevel,
         entry: &Text,
     ) -> Result<Vec<Resource>> {
         self.record.read(file);
-        let place = Place { via: level.via.clone(), ..Place::default() };
+        let place = TextPlace { via: level.via.clone(), ..TextPlace::default() };
         let documents = documents_of(file, &place)?;
         Ok(self.resources_of(load::objects(documents)?, level, level.origin_of(&entry.value)))
     }
 
     /// The objects that an inline entry holds.
-    pub(super) fn inline_objects(&mut self, level: &Level, entry: &Text) -> Result<Vec<Resource>> {
+    pub(super) fn inline_objects(&mut self, level: &BuildLevel, entry: &Text) -> Result<Vec<Resource>> {
         let stream = Arc::new(Stream::parse(&entry.value));
-        let place = Place { inside: Some(entry.node.clone()), via: level.via.clone(), ..Place::default() };
+        let place =
+            TextPlace { inside: Some(entry.node.clone()), via: level.via.clone(), ..TextPlace::default() };
         let path = load::file_of(entry.node.get_ref());
         let loaded = load::objects(load::documents(&path, &stream, &place)?)?;
         Ok(self.resources_of(loaded, level, level.origin_of(level.file.file_name)))
@@ -433,7 +434,7 @@ impl Builder<'_> {
     pub(super) fn resources_of(
         &mut self,
         loaded: Vec<Loaded>,
-        level: &Level,
+        level: &BuildLevel,
         origin: Option<String>,
     ) -> Vec<Resource> {
         let mut resources = Vec::with_capacity(loaded.len());
@@ -452,7 +453,7 @@ impl Builder<'_> {
     }
 
     /// The tables of a level: the built-in ones and its files'.
-    pub(super) fn configuration(&mut self, level: &Level) -> Result<Arc<Config>> {
+    pub(super) fn configuration(&mut self, level: &BuildLevel) -> Result<Arc<Config>> {
         let file = &level.file;
         if file.configurations.is_empty() && file.crds.is_empty() {
             return Ok(Config::builtin().clone());
@@ -461,7 +462,7 @@ impl Builder<'_> {
         let entries = file.configurations.iter().map(|entry| (entry, false));
         for (entry, is_definitions) in entries.chain(file.crds.iter().map(|entry| (entry, true))) {
             let source = self.read(level, entry)?;
-            let documents = documents_of(&source, &Place::default())?;
+            let documents = documents_of(&source, &TextPlace::default())?;
             let Some(root) = documents.first() else { continue };
             let place = || entry.node.get_ref().location();
             let decoded = if is_definitions {
@@ -482,7 +483,7 @@ impl Builder<'_> {
     }
 
     /// Heed `openapi` of a kustomization: the first of a build holds.
-    pub(super) fn open_api(&mut self, level: &Level) -> Result<()> {
+    pub(super) fn open_api(&mut self, level: &BuildLevel) -> Result<()> {
         let field = |name: &str| level.file.openapi.iter().find(|entry| &*entry.key == name);
         let fail =
             |message: &str, text: &Text| Err(BuildError::at(ErrorClass::Other, message, text.node.get_ref()));
@@ -493,7 +494,7 @@ impl Builder<'_> {
             }
             (None, Some(path)) => {
                 let file = self.read(level, &path.value)?;
-                let documents = documents_of(&file, &Place::default())?;
+                let documents = documents_of(&file, &TextPlace::default())?;
                 match documents.into_iter().next() {
                     Some(root) => {
                         load::inspect(root.get_ref())?;
@@ -557,14 +558,14 @@ impl Builder<'_> {
     }
 }
 
-pub(super) enum Target {
+pub(super) enum EntryTarget {
     File(TreeFile),
     Directory(Arc<str>),
     Remote,
 }
 
 /// The documents of a file that kustomize reads.
-pub(super) fn documents_of(file: &TreeFile, place: &Place) -> Result<Vec<Node>> {
+pub(super) fn documents_of(file: &TreeFile, place: &TextPlace) -> Result<Vec<Node>> {
     match file.snapshot.stream(&file.file) {
         Some(stream) => load::documents(&file.file.name(), stream, place),
         None => {

@@ -66,16 +66,16 @@ pub(super) struct Replica {
 #[derive(Clone, Debug)]
 pub(super) struct Replacement {
     pub path: Option<Text>,
-    pub source: Option<Source>,
+    pub source: Option<ReplacementSource>,
     pub source_value: Option<Text>,
     /// `None` where the field is absent.
-    pub targets: Option<Vec<Target>>,
+    pub targets: Option<Vec<ReplacementTarget>>,
     pub node: Node,
 }
 
 /// `source` of a replacement.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct ReplacementSource {
     pub selector: Selector,
     pub field_path: Arc<str>,
     pub options: FieldOptions,
@@ -83,7 +83,7 @@ pub(super) struct Source {
 
 /// An entry of `targets` of a replacement.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct ReplacementTarget {
     pub select: Option<Selector>,
     pub reject: Vec<Selector>,
     pub field_paths: Vec<Text>,
@@ -334,9 +334,12 @@ pub(super) fn replacement(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Rep
     Ok(replacement)
 }
 
-fn source(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Source> {
-    let mut source =
-        Source { selector: empty_selector(node), field_path: "".into(), options: FieldOptions::default() };
+fn source(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<ReplacementSource> {
+    let mut source = ReplacementSource {
+        selector: empty_selector(node),
+        field_path: "".into(),
+        options: FieldOptions::default(),
+    };
     let known = ["group", "version", "kind", "name", "namespace", "fieldPath", "options"];
     decoder.fields(node, &known, |name, _, value| match name {
         "fieldPath" => text_into(decoder, value, &mut source.field_path),
@@ -346,8 +349,8 @@ fn source(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Source> {
     Ok(source)
 }
 
-fn target(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<Target> {
-    let mut target = Target {
+fn target(decoder: Decoder<'_>, node: NodeRef<'_>) -> Result<ReplacementTarget> {
+    let mut target = ReplacementTarget {
         select: None,
         reject: Vec::new(),
         field_paths: Vec::new(),

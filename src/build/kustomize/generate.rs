@@ -3,11 +3,11 @@
 //! Mirrors `api/internal/generators`, `api/kv/kv.go`, `kyaml/yaml/datamap.go`
 //! and `api/resmap/reswrangler.go` (`appendReplaceOrMerge`).
 
-use super::builder::{Accumulator, Builder, Level, start_of};
+use super::builder::{Accumulator, BuildLevel, Builder, start_of};
 use super::decode::Text;
 use super::entries::{Generator, GeneratorOptions};
 use super::error::{BuildError, ErrorClass, Result};
-use super::names::Names;
+use super::names::NameIndex;
 use super::nodes;
 use super::resource::{Behavior, FileRole, FileUse, Resource, Traces, text_pairs};
 use super::trace;
@@ -17,9 +17,13 @@ use base64::Engine as _;
 use std::sync::Arc;
 
 /// Run the generators of a level.
-pub(super) fn run(builder: &mut Builder<'_>, level: &Level, accumulator: &mut Accumulator) -> Result<()> {
+pub(super) fn run(
+    builder: &mut Builder<'_>,
+    level: &BuildLevel,
+    accumulator: &mut Accumulator,
+) -> Result<()> {
     let file = &level.file;
-    let mut names = Names::default();
+    let mut names = NameIndex::default();
     for (generators, secret) in [(&file.config_maps, false), (&file.secrets, true)] {
         for generator in generators {
             let made = generate(builder, level, generator, file.generator_options.as_ref(), secret);
@@ -54,7 +58,7 @@ struct Pair {
 /// Make the object of one generator.
 pub(super) fn generate(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     generator: &Generator,
     global: Option<&GeneratorOptions>,
     secret: bool,
@@ -161,7 +165,7 @@ fn put_pair(object: &mut Node, mut pair: Pair, secret: bool, via: &[Via]) {
     put(object, field, &pair.key, Node::string(&text, pair.value_at), pair.key_at);
 }
 
-fn generator_via(level: &Level, place: Option<Location>) -> Vec<Via> {
+fn generator_via(level: &BuildLevel, place: Option<Location>) -> Vec<Via> {
     let own = place.map(|location| Via { kind: ViaKind::Generator, location });
     own.into_iter().chain(level.via.iter().cloned()).collect()
 }
@@ -192,7 +196,7 @@ fn put(object: &mut Node, field: &str, key: &str, value: Node, key_at: Option<Lo
     }
 }
 
-fn pairs_of(builder: &mut Builder<'_>, level: &Level, generator: &Generator) -> Result<Vec<Pair>> {
+fn pairs_of(builder: &mut Builder<'_>, level: &BuildLevel, generator: &Generator) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     for env in &generator.envs {
         let Some(file) = builder.read_here(level, env)? else { continue };
@@ -358,7 +362,7 @@ fn encode_base64(bytes: &[u8]) -> String {
 /// Add a generated object: a new one, or one that replaces or merges into the
 /// object of its id, whatever that was called before. `names` is the same for those in
 /// a row.
-pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &mut Names) -> Result<()> {
+pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &mut NameIndex) -> Result<()> {
     let mut matches = names.positions(accumulator.resources(), Some(&new.id.name));
     matches.retain(|at| accumulator.resources()[*at].ids().any(|id| id.equals(&new.id)));
     let behavior = new.behavior;

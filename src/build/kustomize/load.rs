@@ -23,7 +23,7 @@ pub(super) const DEPTH_LIMIT: u32 = 120;
 
 /// The documents of a stream that kustomize reads: of each part between
 /// separators the first. An error where a part is malformed.
-pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &Place) -> Result<Vec<Node>> {
+pub(super) fn documents(file: &FilePath, stream: &Arc<Stream>, place: &TextPlace) -> Result<Vec<Node>> {
     if let Some(start) = directive(&stream.text) {
         let message = "kustomize splits files at `---` before it parses, so a directive ends in an error; \
                        remove this line";
@@ -107,7 +107,7 @@ fn parts(stream: &Stream) -> std::result::Result<Vec<u32>, (u32, u32)> {
 /// Where a text stands: in a file of its own or inside a scalar, and what its
 /// nodes went through.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     /// The scalar that holds it.
     pub inside: Option<Node>,
     /// Bytes of the scalar's value before the text.
@@ -116,7 +116,7 @@ pub(super) struct Place {
     pub via: Vec<Via>,
 }
 
-impl Place {
+impl TextPlace {
     fn location(&self, file: &FilePath, start: u32, end: u32) -> Location {
         match &self.inside {
             None => Location { file: file.clone(), start, end, via: self.via.clone() },
@@ -513,7 +513,7 @@ mod tests {
     fn names(text: &str) -> std::result::Result<Vec<String>, String> {
         let stream = Arc::new(Stream::parse(text));
         let file = FilePath::in_root("f.yaml");
-        let documents = documents(&file, &stream, &Place::default()).map_err(|error| error.message)?;
+        let documents = documents(&file, &stream, &TextPlace::default()).map_err(|error| error.message)?;
         let loaded = objects(documents).map_err(|error| error.message)?;
         Ok(loaded
             .iter()
@@ -558,7 +558,7 @@ mod tests {
             let stream = Arc::new(Stream::parse(&text));
             let read = || {
                 let documents =
-                    documents(&FilePath::in_root("f.yaml"), &stream, &Place::default()).expect(&text);
+                    documents(&FilePath::in_root("f.yaml"), &stream, &TextPlace::default()).expect(&text);
                 objects(documents).expect(&text).remove(0)
             };
             for time in ["the first time", "again"] {

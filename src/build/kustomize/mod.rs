@@ -49,12 +49,12 @@ mod tree;
 mod value_add;
 mod vars;
 
-pub use builder::{LoadRestriction, Memo};
+pub use builder::{BaseMemo, LoadRestriction};
 pub use error::BuildError;
 pub(crate) use error::{ErrorClass, Partial};
 pub use file::FILE_NAMES;
 pub(crate) use id::is_namespaced;
-pub use options::Options;
+pub use options::BuildOptions;
 pub(crate) use options::{Rewrite, RootFile};
 pub(crate) use order::Order;
 pub(crate) use resource::{FileRole, Resource};
@@ -122,7 +122,12 @@ pub enum WarningKind {
 ///
 /// # Errors
 /// What kustomize refuses to build.
-pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Result<Build, BuildError> {
+pub fn build(
+    tree: &FileTree,
+    dir: &str,
+    options: &BuildOptions,
+    memo: &BaseMemo,
+) -> Result<Build, BuildError> {
     build_noting(tree, dir, options, memo, &mut BTreeSet::new())
 }
 
@@ -135,8 +140,8 @@ pub fn build(tree: &FileTree, dir: &str, options: &Options, memo: &Memo) -> Resu
 pub(crate) fn build_noting(
     tree: &FileTree,
     dir: &str,
-    options: &Options,
-    memo: &Memo,
+    options: &BuildOptions,
+    memo: &BaseMemo,
     read: &mut BTreeSet<FilePath>,
 ) -> Result<Build, BuildError> {
     target::build(tree, dir, options, memo, read).map_err(|error| *error)
@@ -146,7 +151,7 @@ pub(crate) fn build_noting(
 /// their places are those of the file. None where the text can't be read.
 pub(crate) fn documents_in(scalar: NodeRef<'_>) -> Vec<Node> {
     let Some(text) = scalar.as_str() else { return Vec::new() };
-    let place = load::Place { inside: Some(scalar.to_node()), ..load::Place::default() };
+    let place = load::TextPlace { inside: Some(scalar.to_node()), ..load::TextPlace::default() };
     let stream = Arc::new(Stream::parse(&text));
     load::documents(&load::file_of(scalar), &stream, &place).unwrap_or_default()
 }
@@ -198,7 +203,7 @@ pub(crate) fn check_resource(
     tree: &FileTree,
     dir: &str,
     path: &str,
-    memo: &Memo,
+    memo: &BaseMemo,
     read: &mut BTreeSet<FilePath>,
 ) -> Result<(), BuildError> {
     target::check_resource(tree, dir, path, memo, read).map_err(|error| *error)

@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 /// Positions of objects by every name that they have or had. Whoever adds, removes
 /// or moves objects starts anew.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct NameIndex {
     by_name: Option<FxHashMap<String, Vec<usize>>>,
     /// Whether one was asked for: a component often has one patch.
     asked: bool,
 }
 
-impl Names {
+impl NameIndex {
     /// The positions of the objects that may go by a name, in order; of all of them
     /// without one.
     pub(super) fn positions(&mut self, resources: &[Resource], name: Option<&str>) -> Vec<usize> {

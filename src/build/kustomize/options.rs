@@ -7,7 +7,7 @@ use crate::lang::yaml::Node;
 
 /// How to build.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BuildOptions {
     /// Which files a kustomization may name.
     pub load_restriction: LoadRestriction,
     /// What happens at symbolic links.
@@ -21,10 +21,10 @@ pub struct Options {
     pub best_effort: bool,
 }
 
-impl Options {
+impl BuildOptions {
     /// As `kustomize build --load-restrictor LoadRestrictionsNone` does.
-    pub fn command_line() -> Options {
-        Options {
+    pub fn command_line() -> BuildOptions {
+        BuildOptions {
             load_restriction: LoadRestriction::None,
             links: Links::Follow,
             order: Order::Legacy,

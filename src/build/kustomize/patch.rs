@@ -5,7 +5,7 @@
 //! (`ApplySmPatch`).
 
 use super::builder;
-use super::builder::{Builder, Level};
+use super::builder::{BuildLevel, Builder};
 use super::decode::Text;
 use super::entries;
 use super::error::{BuildError, ErrorClass, Result};
@@ -13,7 +13,7 @@ use super::id::ResId;
 use super::json6902::JsonPatch;
 use super::load::{self, Loaded};
 use super::merge::{is_replacement, merge};
-use super::names::Names;
+use super::names::NameIndex;
 use super::nodes::{self, Tag};
 use super::patch_text::PatchText;
 use super::resource::{FileRole, FileUse, Resource, is_internal, text_pairs};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// `patchesStrategicMerge`: texts or paths, and one more text.
 pub(super) fn strategic_merges(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     entries: &[Text],
     inline: Option<&Text>,
     resources: &mut Vec<Resource>,
@@ -51,7 +51,7 @@ pub(super) fn strategic_merges(
         let message = "there is no patch in `patchesStrategicMerge`";
         return Err(BuildError::at(ErrorClass::PatchConfig, message, first.node.get_ref()));
     }
-    let mut row = Row::default();
+    let mut row = PatchRow::default();
     for (patch, use_) in patches {
         let target = match unique_target(resources, &patch.node, &mut row.names) {
             Ok(target) => target,
@@ -69,7 +69,7 @@ pub(super) fn strategic_merges(
 /// Apply one entry of `patchesJson6902`.
 pub(super) fn apply_json6902(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     patch: &entries::Patch,
     resources: &mut [Resource],
 ) -> Result<()> {
@@ -121,8 +121,8 @@ fn operate(operations: &JsonPatch, resource: &mut Resource) -> Result<()> {
 
 /// What patches in a row leave for the next one.
 #[derive(Default)]
-pub(super) struct Row {
-    names: Names,
+pub(super) struct PatchRow {
+    names: NameIndex,
     /// Positions of objects that went through JSON and are sound.
     settled: FxHashSet<usize>,
     /// Whether no two objects have the same id.
@@ -131,7 +131,7 @@ pub(super) struct Row {
     walked: u64,
 }
 
-impl Row {
+impl PatchRow {
     /// Objects may have been changed by others.
     fn unsettle(&mut self) {
         self.settled.clear();
@@ -148,10 +148,10 @@ impl Row {
 /// Apply one entry of `patches`; `row` is the same for those in a row.
 pub(super) fn apply(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     patch: &entries::Patch,
     resources: &mut Vec<Resource>,
-    row: &mut Row,
+    row: &mut PatchRow,
 ) -> Result<()> {
     let text = PatchText::of(builder, level, patch, true)?;
     let objects = text.objects();
@@ -198,7 +198,7 @@ fn patch_all(
     operations: &JsonPatch,
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
-    row: &mut Row,
+    row: &mut PatchRow,
 ) -> Result<()> {
     let Some(selector) = &patch.target else {
         let message = "a JSON patch needs a target";
@@ -259,7 +259,7 @@ fn merge_all(
     objects: &[Loaded],
     use_: Option<FileUse>,
     resources: &mut Vec<Resource>,
-    row: &mut Row,
+    row: &mut PatchRow,
 ) -> Result<()> {
     let (name_change, kind_change) = (patch.allow_name_change, patch.allow_kind_change);
     row.unsettle();
@@ -312,7 +312,7 @@ fn apply_selected(
     resources: &mut Vec<Resource>,
     selected: &[ResId],
     patch: &Prepared,
-    row: &mut Row,
+    row: &mut PatchRow,
 ) -> Result<()> {
     if selected.is_empty() {
         return Ok(());
@@ -354,7 +354,7 @@ fn require_sound(resource: &mut Resource) -> Result<()> {
 }
 
 /// The object that a patch names by any of its ids.
-fn unique_target(resources: &[Resource], patch: &Node, names: &mut Names) -> Result<usize> {
+fn unique_target(resources: &[Resource], patch: &Node, names: &mut NameIndex) -> Result<usize> {
     let id = ResId::of(patch.get_ref());
     let named = names.positions(resources, Some(&id.name)).into_iter();
     let mut found = named

@@ -3,12 +3,12 @@
 //!
 //! Mirrors `api/internal/builtins/PatchTransformer.go` (`Config`).
 
-use super::builder::{Builder, Level, Memo};
+use super::builder::{BaseMemo, BuildLevel, Builder};
 use super::decode::Text;
 use super::entries;
 use super::error::{BuildError, ErrorClass, Result};
 use super::json6902::{self, JsonPatch};
-use super::load::{self, Loaded, Place};
+use super::load::{self, Loaded, TextPlace};
 use crate::lang::yaml::{FilePath, Node, NodeRef, Stream, Via, ViaKind};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) struct PatchText {
     file: FilePath,
     stream: Arc<Stream>,
-    place: Place,
+    place: TextPlace,
     /// Where errors without a place of their own are shown.
     entry: Node,
     /// Whether it is read as JSON.
@@ -29,7 +29,7 @@ impl PatchText {
     /// `trimmed`: without the blanks around an inline text.
     pub(super) fn of(
         builder: &mut Builder<'_>,
-        level: &Level,
+        level: &BuildLevel,
         patch: &entries::Patch,
         trimmed: bool,
     ) -> Result<PatchText> {
@@ -53,7 +53,7 @@ impl PatchText {
 
     pub(super) fn of_file(
         builder: &mut Builder<'_>,
-        level: &Level,
+        level: &BuildLevel,
         path: &Text,
         entry: &Node,
     ) -> Result<PatchText> {
@@ -65,7 +65,7 @@ impl PatchText {
         Ok(PatchText {
             file: file.file.name(),
             stream: stream.clone(),
-            place: Place { inside: None, skipped: 0, via: via_of(entry, level) },
+            place: TextPlace { inside: None, skipped: 0, via: via_of(entry, level) },
             entry: path.node.clone(),
             json: json6902::is_json(&stream.text),
             text_is_empty: stream.text.is_empty(),
@@ -73,14 +73,20 @@ impl PatchText {
     }
 
     /// `used`: the part of the text that counts.
-    pub(super) fn inline(memo: &Memo, text: &Text, level: &Level, entry: &Node, used: &str) -> PatchText {
+    pub(super) fn inline(
+        memo: &BaseMemo,
+        text: &Text,
+        level: &BuildLevel,
+        entry: &Node,
+        used: &str,
+    ) -> PatchText {
         // Where it is not all of the text, it begins after its blanks.
         let blanks = text.value.len() - text.value.trim_start().len();
         let skipped = if used.len() < text.value.len() { blanks } else { 0 };
         PatchText {
             file: load::file_of(text.node.get_ref()),
             stream: memo.stream(used),
-            place: Place {
+            place: TextPlace {
                 inside: Some(text.node.clone()),
                 skipped: skipped as u32,
                 via: via_of(entry, level),
@@ -112,7 +118,7 @@ impl PatchText {
             let json = self.json.then(|| serde_json::from_str::<serde_json::Value>(&self.stream.text));
             let Some(Ok(json)) = json else { return Err(fail(error.message.clone())) };
             let whole = Node::string("", self.place().location());
-            let place = Place { inside: Some(whole), ..self.place.clone() };
+            let place = TextPlace { inside: Some(whole), ..self.place.clone() };
             let root =
                 place.node(&load::file_of(self.place()), &Arc::new(Stream::parse(&json.to_string())), 0);
             return JsonPatch::decode(root.get_ref()).map(Some).map_err(fail);
@@ -129,7 +135,7 @@ impl PatchText {
     }
 }
 
-fn via_of(entry: &Node, level: &Level) -> Vec<Via> {
+fn via_of(entry: &Node, level: &BuildLevel) -> Vec<Via> {
     let mut via = Vec::new();
     if let Some(location) = entry.get_ref().location() {
         via.push(Via { kind: ViaKind::Patch, location });

@@ -4,12 +4,12 @@
 //! Mirrors `api/internal/target/kusttarget.go` (`configureExternalTransformers`),
 //! `api/internal/plugins/loader` and the plugins in `api/internal/builtins`.
 
-use super::builder::{Accumulator, Builder, Level};
+use super::builder::{Accumulator, BuildLevel, Builder};
 use super::decode::{PLUGIN, Spanned, Text, TextMap, is_null};
 use super::entries::{self, field_spec};
 use super::error::{BuildError, ErrorClass, Omitted, Result};
 use super::fieldspec::FieldSpec;
-use super::names::Names;
+use super::names::NameIndex;
 use super::nodes;
 use super::resource::{Resource, Traces};
 use super::transform::{self, Affix, NamespaceSetter, Subjects};
@@ -19,11 +19,11 @@ use crate::lang::yaml::{Known, NodeRef};
 /// Run `generators`.
 pub(super) fn generators(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     configs: Vec<Resource>,
     accumulator: &mut Accumulator,
 ) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = NameIndex::default();
     for config in configs {
         if !is_builtin(builder, &config) {
             continue;
@@ -59,7 +59,7 @@ pub(super) fn generators(
 /// Run `transformers`.
 pub(super) fn transformers(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     configs: Vec<Resource>,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
@@ -78,7 +78,7 @@ pub(super) fn transformers(
 /// Run `validators`, which may change nothing.
 pub(super) fn validators(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     configs: Vec<Resource>,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
@@ -135,7 +135,7 @@ fn pairs(node: NodeRef<'_>, key: &str) -> Result<TextMap> {
 
 fn transform(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     config: &Resource,
     resources: &mut Vec<Resource>,
 ) -> Result<()> {
@@ -162,11 +162,11 @@ fn transform(
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
             let replica = entries::replica(PLUGIN, replica)?;
             let specs = specs(node)?.unwrap_or_default();
-            transform::set_replicas(&replica, &specs, resources, &mut Names::default())
+            transform::set_replicas(&replica, &specs, resources, &mut NameIndex::default())
         }
         "PatchTransformer" => {
             let patch = entries::patch(PLUGIN, node)?;
-            patch::apply(builder, level, &patch, resources, &mut patch::Row::default())
+            patch::apply(builder, level, &patch, resources, &mut patch::PatchRow::default())
         }
         "PatchStrategicMergeTransformer" => {
             let paths = node.get("paths").map_or(Ok(Vec::new()), |paths| PLUGIN.texts(paths))?;

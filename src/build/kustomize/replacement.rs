@@ -4,13 +4,13 @@
 //! `api/internal/builtins/ReplacementTransformer.go`.
 
 use super::WarningKind;
-use super::builder::{Builder, Level, documents_of};
+use super::builder::{BuildLevel, Builder, documents_of};
 use super::decode::{Decoder, Text};
-use super::entries::{self, FieldOptions, Replacement, Selector, Source, Target};
+use super::entries::{self, FieldOptions, Replacement, ReplacementSource, ReplacementTarget, Selector};
 use super::error::{BuildError, ErrorClass, Result};
 use super::id::ResId;
-use super::load::{self, Place};
-use super::names::Names;
+use super::load::{self, TextPlace};
+use super::names::NameIndex;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
 use super::resource::Resource;
@@ -22,11 +22,11 @@ use crate::lang::yaml::{Location, Node, NodeRef, Value, Via, ViaKind};
 /// `replacements` of a level.
 pub(super) fn replacements(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     entries: &[Replacement],
     resources: &mut [Resource],
 ) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = NameIndex::default();
     for replacement in all(builder, level, entries)? {
         apply(builder, &replacement, resources, &mut names)?;
     }
@@ -34,7 +34,7 @@ pub(super) fn replacements(
 }
 
 /// The replacements that the entries hold or name.
-fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Result<Vec<Replacement>> {
+fn all(builder: &mut Builder<'_>, level: &BuildLevel, entries: &[Replacement]) -> Result<Vec<Replacement>> {
     let decoder = Decoder::lenient(ErrorClass::Replacement);
     let mut found = Vec::new();
     for entry in entries {
@@ -47,7 +47,7 @@ fn all(builder: &mut Builder<'_>, level: &Level, entries: &[Replacement]) -> Res
             return Err(BuildError::at(ErrorClass::Replacement, message, entry.node.get_ref()));
         }
         let file = builder.read(level, path)?;
-        let documents = documents_of(&file, &Place::default())?;
+        let documents = documents_of(&file, &TextPlace::default())?;
         let root = documents.first().map(Node::get_ref);
         match root {
             Some(root) if root.is_seq() => {
@@ -68,7 +68,7 @@ fn apply(
     builder: &mut Builder<'_>,
     replacement: &Replacement,
     resources: &mut [Resource],
-    names: &mut Names,
+    names: &mut NameIndex,
 ) -> Result<()> {
     let error =
         |message: &str| Err(BuildError::at(ErrorClass::Replacement, message, replacement.node.get_ref()));
@@ -100,7 +100,11 @@ fn apply(
 }
 
 /// The value that a source names: of exactly one object; `None` where none is selected.
-fn source_value(source: &Source, resources: &[Resource], names: &mut Names) -> Result<Option<Node>> {
+fn source_value(
+    source: &ReplacementSource,
+    resources: &[Resource],
+    names: &mut NameIndex,
+) -> Result<Option<Node>> {
     let selector = &source.selector;
     let error = |message: String| BuildError::at(ErrorClass::Replacement, message, selector.node.get_ref());
     let named = names.positions(resources, Some(&*selector.name).filter(|name| !name.is_empty()));
@@ -158,7 +162,7 @@ fn api_version(group: &str, version: &str) -> String {
 }
 
 /// One part of a scalar, where the source asks for it.
-fn refine(source: &Source, value: NodeRef<'_>) -> Result<Node> {
+fn refine(source: &ReplacementSource, value: NodeRef<'_>) -> Result<Node> {
     let options = &source.options;
     if options.delimiter.is_empty() {
         return Ok(value.to_node());
@@ -189,10 +193,10 @@ fn retyped(from: NodeRef<'_>, text: &str) -> Value {
 /// Write a value into what a target selects; whether it selects anything.
 fn apply_target(
     builder: &mut Builder<'_>,
-    target: &Target,
+    target: &ReplacementTarget,
     value: &Node,
     resources: &mut [Resource],
-    names: &mut Names,
+    names: &mut NameIndex,
 ) -> Result<bool> {
     let Some(select) = &target.select else {
         let message = "a replacement's target needs `select`";

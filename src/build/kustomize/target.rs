@@ -4,16 +4,16 @@
 //! Mirrors `api/internal/target/kusttarget.go` and `api/krusty/kustomizer.go`.
 
 use super::builder::{
-    Accumulated, Accumulator, Base, Builder, Level, LoadRestriction, Memo, Record, Refused, Target,
-    documents_of, require_unique, too_large,
+    Accumulated, Accumulator, Base, BaseMemo, BuildLevel, Builder, EntryTarget, LoadRestriction, Record,
+    RefusedBase, documents_of, require_unique, too_large,
 };
 use super::config::Config;
 use super::decode::Text;
 use super::error::{BuildError, ErrorClass, Omitted, Result};
-use super::load::{self, Place};
-use super::names::Names;
+use super::load::{self, TextPlace};
+use super::names::NameIndex;
 use super::nodes;
-use super::options::{Options, Rewrite, RootFile};
+use super::options::{BuildOptions, Rewrite, RootFile};
 use super::order::{self, Order};
 use super::resource::{FileRole, Resource};
 use super::schema::Schemas;
@@ -54,8 +54,8 @@ impl Chain<'_> {
 pub(super) fn build(
     tree: &FileTree,
     dir: &str,
-    options: &Options,
-    memo: &Memo,
+    options: &BuildOptions,
+    memo: &BaseMemo,
     read: &mut BTreeSet<FilePath>,
 ) -> Result<Build> {
     let mut builder = Builder {
@@ -87,9 +87,9 @@ pub(super) fn post_render(
 ) -> Result<Vec<Node>> {
     let nothing: [(&str, Vec<u8>); 0] = [];
     let snapshot = files::Snapshot::memory(nothing, Arc::new(files::Store::default()));
-    let (tree, memo) = (FileTree::root(Arc::new(snapshot)), Memo::default());
+    let (tree, memo) = (FileTree::root(Arc::new(snapshot)), BaseMemo::default());
     let rewrite = Rewrite { generated: Some(Vec::new()), patches, images, ..Rewrite::default() };
-    let options = Options {
+    let options = BuildOptions {
         load_restriction: LoadRestriction::None,
         links: Links::Absent,
         order: Order::Fifo,
@@ -119,7 +119,12 @@ pub(super) fn post_render(
 }
 
 /// Build all of it, beside objects that are there already.
-fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options, resources: Vec<Resource>) -> Result<Build> {
+fn whole(
+    builder: &mut Builder<'_>,
+    dir: &str,
+    options: &BuildOptions,
+    resources: Vec<Resource>,
+) -> Result<Build> {
     let tree = builder.tree;
     let directory: Arc<str> = match files::join("", dir).map(|path| find(tree, options.links, &path)) {
         Some(TreeEntry::Directory(directory)) => directory,
@@ -139,7 +144,7 @@ fn whole(builder: &mut Builder<'_>, dir: &str, options: &Options, resources: Vec
     builder.tracing = !file.build_metadata.is_empty();
     let origin = builder.tracing.then(String::new);
     let level =
-        Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
+        BuildLevel { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
     builder.open_api(&level)?;
     let chain = Chain { directory: &directory, up: None, depth: 0 };
     let mut start = Accumulator::default();
@@ -180,7 +185,7 @@ pub(super) fn check_resource(
     tree: &FileTree,
     directory: &str,
     path: &str,
-    memo: &Memo,
+    memo: &BaseMemo,
     read: &mut BTreeSet<FilePath>,
 ) -> Result<()> {
     let mut builder = Builder {
@@ -199,7 +204,7 @@ pub(super) fn check_resource(
     match files::join(directory, path).map(|full| find(tree, Links::Absent, &full)) {
         Some(TreeEntry::File(file)) => {
             read.insert(file.file.name());
-            load::objects(documents_of(&file, &Place::default())?).map(drop)
+            load::objects(documents_of(&file, &TextPlace::default())?).map(drop)
         }
         Some(TreeEntry::Directory(inner)) => {
             let entry = Text { value: path.into(), node: Node::string(path, None) };
@@ -251,7 +256,7 @@ impl Builder<'_> {
     /// parent's objects for a component.
     fn accumulate(
         &mut self,
-        level: &Level,
+        level: &BuildLevel,
         chain: Chain<'_>,
         mut accumulator: Accumulator,
     ) -> Result<Accumulator> {
@@ -283,7 +288,7 @@ impl Builder<'_> {
     }
 
     /// Run the built-in transformers in their order, whatever the file's.
-    fn transform(&mut self, level: &Level, accumulator: &mut Accumulator) -> Result<()> {
+    fn transform(&mut self, level: &BuildLevel, accumulator: &mut Accumulator) -> Result<()> {
         let config = accumulator.config.clone().unwrap_or_else(|| Config::builtin().clone());
         let resources = accumulator.resources_mut();
         self.patch(level, resources)?;
@@ -302,13 +307,13 @@ impl Builder<'_> {
     }
 
     /// `patchesStrategicMerge` and `patches`.
-    fn patch(&mut self, level: &Level, resources: &mut Vec<Resource>) -> Result<()> {
+    fn patch(&mut self, level: &BuildLevel, resources: &mut Vec<Resource>) -> Result<()> {
         let file = &level.file;
         if !file.patches_strategic_merge.is_empty() {
             patch::strategic_merges(self, level, &file.patches_strategic_merge, None, resources)?;
             self.trace(level, "PatchStrategicMergeTransformer", resources);
         }
-        let mut row = patch::Row::default();
+        let mut row = patch::PatchRow::default();
         for patch in &file.patches {
             if let Err(error) = patch::apply(self, level, patch, resources, &mut row) {
                 if error.class != ErrorClass::PatchTarget {
@@ -326,7 +331,7 @@ impl Builder<'_> {
     }
 
     /// `namespace`, `namePrefix` and `nameSuffix`.
-    fn rename(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
+    fn rename(&mut self, level: &BuildLevel, config: &Config, resources: &mut [Resource]) -> Result<()> {
         let file = &level.file;
         let filled = |text: &Option<Text>| text.as_ref().is_some_and(|text| !text.value.is_empty());
         if filled(&file.namespace) {
@@ -345,7 +350,12 @@ impl Builder<'_> {
     }
 
     /// `labels`, `commonLabels` and `commonAnnotations`.
-    fn set_metadata(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
+    fn set_metadata(
+        &mut self,
+        level: &BuildLevel,
+        config: &Config,
+        resources: &mut [Resource],
+    ) -> Result<()> {
         let file = &level.file;
         for entry in &file.labels {
             transform::labels(entry, config, resources)?;
@@ -365,8 +375,13 @@ impl Builder<'_> {
     }
 
     /// `replicas` and `images`.
-    fn set_workloads(&mut self, level: &Level, config: &Config, resources: &mut [Resource]) -> Result<()> {
-        let mut names = Names::default();
+    fn set_workloads(
+        &mut self,
+        level: &BuildLevel,
+        config: &Config,
+        resources: &mut [Resource],
+    ) -> Result<()> {
+        let mut names = NameIndex::default();
         for replica in &level.file.replicas {
             transform::set_replicas(replica, &config.replicas, resources, &mut names)?;
             self.trace(level, "ReplicaCountTransformer", resources);
@@ -385,7 +400,7 @@ impl Builder<'_> {
     /// Add what an entry of `resources` names.
     fn resource(
         &mut self,
-        level: &Level,
+        level: &BuildLevel,
         chain: Chain<'_>,
         entry: &Text,
         accumulator: &mut Accumulator,
@@ -393,12 +408,12 @@ impl Builder<'_> {
         let from_entry =
             |error: Box<BuildError>| error.from_here("named here", entry.node.get_ref().location());
         match self.find(level, entry)? {
-            Target::File(file) => {
+            EntryTarget::File(file) => {
                 self.require_allowed(level, &file, entry)?;
                 let loaded = self.objects_of(&file, level, entry).map_err(from_entry)?;
                 accumulator.append(loaded).map_err(from_entry)
             }
-            Target::Directory(directory) => {
+            EntryTarget::Directory(directory) => {
                 let origin = level.origin_of(&entry.value);
                 let base = self.base(&directory, chain, entry, origin).map_err(from_entry)?;
                 let mut resources = base.level.resources().to_vec();
@@ -416,7 +431,7 @@ impl Builder<'_> {
                     None => Ok(()),
                 }
             }
-            Target::Remote => {
+            EntryTarget::Remote => {
                 self.omit(Omitted::Remote, &entry.value, &entry.node);
                 Ok(())
             }
@@ -424,7 +439,7 @@ impl Builder<'_> {
     }
 
     /// The objects that entries of `generators` and its like hold or name: inline ones first.
-    fn configs(&mut self, level: &Level, chain: Chain<'_>, entries: &[Text]) -> Result<Vec<Resource>> {
+    fn configs(&mut self, level: &BuildLevel, chain: Chain<'_>, entries: &[Text]) -> Result<Vec<Resource>> {
         let mut accumulator = Accumulator::default();
         let mut paths = Vec::new();
         for entry in entries {
@@ -442,7 +457,7 @@ impl Builder<'_> {
 
     fn component(
         &mut self,
-        level: &Level,
+        level: &BuildLevel,
         chain: Chain<'_>,
         entry: &Text,
         accumulator: Accumulator,
@@ -450,12 +465,12 @@ impl Builder<'_> {
         let place = entry.node.get_ref().location();
         let from_entry = |error: Box<BuildError>| error.from_here("used here", place.clone());
         let directory = match self.find(level, entry)? {
-            Target::Directory(directory) => directory,
-            Target::File(_) => {
+            EntryTarget::Directory(directory) => directory,
+            EntryTarget::File(_) => {
                 let message = format!("a component is a directory; {} is a file", entry.value);
                 return Err(BuildError::new(ErrorClass::Path, message, place));
             }
-            Target::Remote => {
+            EntryTarget::Remote => {
                 self.omit(Omitted::Remote, &entry.value, &entry.node);
                 return Ok(accumulator);
             }
@@ -463,10 +478,15 @@ impl Builder<'_> {
         let below = self.enter(&directory, chain, entry)?;
         let file = self.kustomization(&directory, true).map_err(from_entry)?;
         let origin = level.origin_of(&entry.value);
-        let inner =
-            Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Component, origin };
+        let inner = BuildLevel {
+            directory: directory.clone(),
+            file,
+            via: Vec::new(),
+            role: FileRole::Component,
+            origin,
+        };
         self.open_api(&inner)?;
-        let Level { file, origin, .. } = inner;
+        let BuildLevel { file, origin, .. } = inner;
         if !file.component {
             let message = format!("{} is a Kustomization; `components` takes Components", entry.value);
             return Err(BuildError::new(ErrorClass::KustomizationFile, message, place)
@@ -477,7 +497,7 @@ impl Builder<'_> {
             via.push(Via { kind: ViaKind::Component, location });
         }
         via.extend(level.via.iter().cloned());
-        let inner = Level { directory: directory.clone(), file, via, role: FileRole::Component, origin };
+        let inner = BuildLevel { directory: directory.clone(), file, via, role: FileRole::Component, origin };
         let chain = Chain { directory: &directory, up: Some(&chain), depth: below };
         let result = self.accumulate(&inner, chain, accumulator).map_err(from_entry)?;
         result.handed_on().map_err(from_entry)
@@ -529,7 +549,7 @@ impl Builder<'_> {
             Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
             Err(error) => {
                 let read = record.all_files().cloned().collect();
-                Err(Arc::new(Refused { error: *error, read }))
+                Err(Arc::new(RefusedBase { error: *error, read }))
             }
         };
         // A circle is one of the whole chain, not of the base.
@@ -548,8 +568,13 @@ impl Builder<'_> {
         origin: Option<String>,
     ) -> Result<Accumulator> {
         let file = self.kustomization(directory, true)?;
-        let level =
-            Level { directory: directory.clone(), file, via: Vec::new(), role: FileRole::Resource, origin };
+        let level = BuildLevel {
+            directory: directory.clone(),
+            file,
+            via: Vec::new(),
+            role: FileRole::Resource,
+            origin,
+        };
         self.open_api(&level)?;
         let file = &level.file;
         if file.component {
@@ -578,7 +603,7 @@ impl Builder<'_> {
     }
 
     /// Note a built-in transformer of a level in all objects.
-    fn trace(&mut self, level: &Level, kind: &str, resources: &mut [Resource]) {
+    fn trace(&mut self, level: &BuildLevel, kind: &str, resources: &mut [Resource]) {
         if let Some(place) = level.origin_of(level.file.file_name) {
             trace::transformed(&trace::configured(&place, "builtin", kind, "", ""), resources);
         }

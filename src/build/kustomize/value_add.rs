@@ -3,11 +3,11 @@
 //! Mirrors `api/internal/builtins/ValueAddTransformer.go` and
 //! `api/filters/valueadd/valueadd.go`.
 
-use super::builder::{Builder, Level, documents_of};
+use super::builder::{BuildLevel, Builder, documents_of};
 use super::decode::{PLUGIN, Spanned, Text, is_null};
 use super::entries;
 use super::error::{BuildError, ErrorClass, Result};
-use super::load::Place;
+use super::load::TextPlace;
 use super::nodes::{self, Kind};
 use super::path::{self, Create};
 use super::resource::{Resource, shared_string};
@@ -18,7 +18,7 @@ use crate::lang::yaml::{Node, NodeRef};
 /// Run one, configured by `node`.
 pub(super) fn run(
     builder: &mut Builder<'_>,
-    level: &Level,
+    level: &BuildLevel,
     node: NodeRef<'_>,
     resources: &mut [Resource],
 ) -> Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn run(
     let mut targets: Vec<Node> = node.items_at("/targets").map(NodeRef::to_node).collect();
     if let Some(path) = text("targetFilePath")?.filter(|path| !path.value.is_empty()) {
         let file = builder.read(level, &path)?;
-        for document in documents_of(&file, &Place::default())?.iter().take(1) {
+        for document in documents_of(&file, &TextPlace::default())?.iter().take(1) {
             targets.extend(document.get_ref().items_at("/targets").map(NodeRef::to_node));
         }
     }

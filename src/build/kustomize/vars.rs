@@ -9,7 +9,7 @@ use super::entries::Var;
 use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{self, Leaf};
 use super::id::ResId;
-use super::names::Names;
+use super::names::NameIndex;
 use super::nodes::{self, Kind};
 use super::path;
 use super::resource::Resource;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Note which objects the vars of a level read, and that their names are taken.
 pub(super) fn register(known: &mut Vec<Var>, new: &[Var], resources: &mut [Resource]) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = NameIndex::default();
     let mut taken: FxHashSet<Arc<str>> = known.iter().map(|var| var.name.clone()).collect();
     for var in new {
         let (group, version) = match var.api_version.split_once('/') {

@@ -7,7 +7,7 @@
 //! of its UID; what others export only the cluster knows.
 
 use super::template::Templates;
-use super::{Refused, Result, is_disabled, list, stated};
+use super::{RefusedSet, Result, is_disabled, list, stated};
 use crate::lang::template::{Val, adler32};
 use crate::lang::yaml::{Known, NodeRef};
 use crate::model::ObjectId;
@@ -19,7 +19,7 @@ pub(super) type Set = Val;
 const COMBINATIONS: usize = 10_000;
 
 /// What gives inputs.
-pub(super) struct Source<'n> {
+pub(super) struct InputSource<'n> {
     id: &'n ObjectId,
     /// What it gives, a map each, or nothing for an empty one; `None` where only the
     /// cluster knows.
@@ -29,9 +29,9 @@ pub(super) struct Source<'n> {
 }
 
 /// All sources of a ResourceSet, itself the first.
-pub(super) struct Sources<'n>(Vec<Source<'n>>);
+pub(super) struct InputSources<'n>(Vec<InputSource<'n>>);
 
-impl Sources<'_> {
+impl InputSources<'_> {
     /// Whether all that they give is known.
     pub(super) fn is_complete(&self) -> bool {
         self.0.iter().all(|source| source.sets.is_some())
@@ -43,10 +43,10 @@ pub(super) fn sources<'n>(
     id: &'n ObjectId,
     set: NodeRef<'n>,
     providers: &[(&'n ObjectId, NodeRef<'n>)],
-) -> Result<Sources<'n>> {
-    let spec = set.at("/spec").ok_or(Refused)?;
+) -> Result<InputSources<'n>> {
+    let spec = set.at("/spec").ok_or(RefusedSet)?;
     let own = list(spec, "inputs")?.into_iter().map(Some).collect();
-    let mut all = vec![Source { id, sets: Some(own), has_id: false }];
+    let mut all = vec![InputSource { id, sets: Some(own), has_id: false }];
     let mut taken = vec![false; providers.len()];
     for from in list(spec, "inputsFrom")? {
         let name = from.str_at("/name").filter(|name| !name.is_empty());
@@ -54,7 +54,7 @@ pub(super) fn sources<'n>(
         match (name, stated(from, "selector")) {
             (Some(name), _) => {
                 let at = providers.binary_search_by(|(id, _)| (*id.name).cmp(&name));
-                taken[at.map_err(|_| Refused)?] = true;
+                taken[at.map_err(|_| RefusedSet)?] = true;
             }
             (None, Some(selector)) => {
                 let mut any = false;
@@ -66,16 +66,16 @@ pub(super) fn sources<'n>(
                 }
                 // There may be some that are not of this repository.
                 if !any && before == taken.iter().filter(|taken| **taken).count() {
-                    return Err(Refused);
+                    return Err(RefusedSet);
                 }
             }
-            (None, None) => return Err(Refused),
+            (None, None) => return Err(RefusedSet),
         }
     }
     for ((id, provider), _) in providers.iter().zip(taken).filter(|(_, taken)| *taken) {
-        all.push(Source { id, sets: exported(*provider)?, has_id: true });
+        all.push(InputSource { id, sets: exported(*provider)?, has_id: true });
     }
-    Ok(Sources(all))
+    Ok(InputSources(all))
 }
 
 /// What a provider exports, where its manifest says it.
@@ -84,7 +84,7 @@ fn exported(provider: NodeRef<'_>) -> Result<Option<Vec<Option<NodeRef<'_>>>>> {
     if !is_static || is_disabled(provider) != Known::Value(false) {
         return Ok(None);
     }
-    let spec = provider.at("/spec").ok_or(Refused)?;
+    let spec = provider.at("/spec").ok_or(RefusedSet)?;
     Ok(Some(vec![stated(spec, "defaultValues")]))
 }
 
@@ -94,31 +94,31 @@ fn selects(selector: NodeRef<'_>, object: NodeRef<'_>) -> Result<bool> {
     let label = |key: &str| -> Result<Option<String>> {
         // kustomize-controller adds its own.
         if key.starts_with("kustomize.toolkit.fluxcd.io/") {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         match labels.and_then(|labels| labels.get(key)) {
             None => Ok(None),
-            Some(value) => Ok(Some(value.as_str().ok_or(Refused)?.into_owned())),
+            Some(value) => Ok(Some(value.as_str().ok_or(RefusedSet)?.into_owned())),
         }
     };
     for entry in selector.entries_at("/matchLabels") {
-        let wanted = entry.value.as_str().ok_or(Refused)?;
+        let wanted = entry.value.as_str().ok_or(RefusedSet)?;
         if label(&entry.key)?.as_deref() != Some(&*wanted) {
             return Ok(false);
         }
     }
     for expression in selector.items_at("/matchExpressions") {
-        let value = label(&expression.str_at("/key").ok_or(Refused)?)?;
+        let value = label(&expression.str_at("/key").ok_or(RefusedSet)?)?;
         let is_one = || {
             let mut values = expression.items_at("/values").filter_map(NodeRef::as_str);
             value.as_deref().is_some_and(|value| values.any(|one| one == value))
         };
-        let holds = match expression.str_at("/operator").ok_or(Refused)?.as_ref() {
+        let holds = match expression.str_at("/operator").ok_or(RefusedSet)?.as_ref() {
             "In" => is_one(),
             "NotIn" => !is_one(),
             "Exists" => value.is_some(),
             "DoesNotExist" => value.is_none(),
-            _ => return Err(Refused),
+            _ => return Err(RefusedSet),
         };
         if !holds {
             return Ok(false);
@@ -132,15 +132,15 @@ fn selects(selector: NodeRef<'_>, object: NodeRef<'_>) -> Result<bool> {
 /// nothing is made.
 pub(super) fn combined(
     set: NodeRef<'_>,
-    sources: &Sources<'_>,
+    sources: &InputSources<'_>,
     templates: &mut Templates,
 ) -> Result<Option<Vec<Set>>> {
     let strategy = set.at("/spec/inputStrategy").filter(|node| !node.is_null());
     let name = strategy.and_then(|strategy| strategy.get("name"));
-    let is_permute = match name.map(|name| name.as_str().ok_or(Refused)).transpose()?.as_deref() {
+    let is_permute = match name.map(|name| name.as_str().ok_or(RefusedSet)).transpose()?.as_deref() {
         None | Some("" | "Flatten") => false,
         Some("Permute") => true,
-        Some(_) => return Err(Refused),
+        Some(_) => return Err(RefusedSet),
     };
     let sets = if is_permute {
         let with_empty = strategy.and_then(|strategy| strategy.get("includeEmptyProviders"));
@@ -153,7 +153,7 @@ pub(super) fn combined(
         }
         // Nothing is known of what there is.
         if all.is_empty() && !sources.is_complete() {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         all
     };
@@ -162,14 +162,14 @@ pub(super) fn combined(
 }
 
 /// The sets of a source, each with what provides it.
-fn values(source: &Source<'_>, templates: &mut Templates) -> Result<Option<Vec<Val>>> {
+fn values(source: &InputSource<'_>, templates: &mut Templates) -> Result<Option<Vec<Val>>> {
     let Some(sets) = &source.sets else { return Ok(None) };
     let mut all = Vec::new();
     for set in sets {
         let mut entries = Vec::new();
         if let Some(set) = set {
             if !set.is_map() {
-                return Err(Refused);
+                return Err(RefusedSet);
             }
             for entry in set.entries() {
                 entries.push((entry.key.into_owned(), templates.value(entry.value)?));
@@ -197,18 +197,18 @@ fn provider(id: &ObjectId, templates: &mut Templates) -> Val {
 }
 
 /// All combinations of one set of each source, each under the name of its source.
-fn permuted(sources: &Sources<'_>, with_empty: bool, templates: &mut Templates) -> Result<Vec<Val>> {
+fn permuted(sources: &InputSources<'_>, with_empty: bool, templates: &mut Templates) -> Result<Vec<Val>> {
     let mut scopes: Vec<(String, Vec<Val>)> = Vec::new();
     let mut count = 1usize;
     for source in &sources.0 {
-        let sets = values(source, templates)?.ok_or(Refused)?;
+        let sets = values(source, templates)?.ok_or(RefusedSet)?;
         if sets.is_empty() && !with_empty {
             continue;
         }
         count = count.saturating_mul(sets.len());
         let name = normalized(&source.id.name);
         if count > COMBINATIONS || name.is_empty() {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         scopes.push((name, sets));
     }

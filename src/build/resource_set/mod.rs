@@ -12,7 +12,7 @@ use crate::lang::yaml::{Known, Node, NodeRef};
 use crate::model::ObjectId;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
-use template::{Templates, Text};
+use template::{TemplateText, Templates};
 
 /// Objects that one ResourceSet may make.
 const LIMIT: usize = 10_000;
@@ -21,7 +21,7 @@ const LIMIT: usize = 10_000;
 const RECONCILE: &str = "fluxcd.controlplane.io/reconcile";
 
 /// What a ResourceSet makes.
-pub(crate) struct Made {
+pub(crate) struct ResourceSetObjects {
     /// In the order in which the operator has them.
     pub(crate) objects: Vec<Node>,
     /// Whether that is all: no input comes from what only the cluster knows.
@@ -29,9 +29,9 @@ pub(crate) struct Made {
 }
 
 /// Why it isn't known what a ResourceSet makes: it fails, or hangs on what is unknown.
-struct Refused;
+struct RefusedSet;
 
-type Result<T> = std::result::Result<T, Refused>;
+type Result<T> = std::result::Result<T, RefusedSet>;
 
 /// The objects that a ResourceSet makes; `None` where that isn't certain. `providers`
 /// are the ResourceSetInputProviders of its namespace, in order of their names.
@@ -39,29 +39,33 @@ pub(crate) fn expand(
     id: &ObjectId,
     set: NodeRef<'_>,
     providers: &[(&ObjectId, NodeRef<'_>)],
-) -> Option<Made> {
+) -> Option<ResourceSetObjects> {
     if is_disabled(set) != Known::Value(false) {
         return None;
     }
     with_stack(|| made(id, set, providers).ok())?
 }
 
-fn made(id: &ObjectId, set: NodeRef<'_>, providers: &[(&ObjectId, NodeRef<'_>)]) -> Result<Made> {
+fn made(
+    id: &ObjectId,
+    set: NodeRef<'_>,
+    providers: &[(&ObjectId, NodeRef<'_>)],
+) -> Result<ResourceSetObjects> {
     let sources = inputs::sources(id, set, providers)?;
     let is_complete = sources.is_complete();
     let mut templates = Templates::new();
     let Some(sets) = inputs::combined(set, &sources, &mut templates)? else {
-        return Ok(Made { objects: Vec::new(), is_complete });
+        return Ok(ResourceSetObjects { objects: Vec::new(), is_complete });
     };
-    let spec = set.at("/spec").ok_or(Refused)?;
+    let spec = set.at("/spec").ok_or(RefusedSet)?;
     let steps = list(spec, "steps")?;
     if steps.is_empty() {
         let mut found = StepObjects::default();
         build(spec, &sets, &mut templates, &mut found)?;
-        return Ok(Made { objects: found.objects, is_complete });
+        return Ok(ResourceSetObjects { objects: found.objects, is_complete });
     }
     if stated(spec, "resources").or(stated(spec, "resourcesTemplate")).is_some() {
-        return Err(Refused);
+        return Err(RefusedSet);
     }
     let mut objects = Vec::new();
     let mut before: FxHashSet<ObjectKey> = FxHashSet::default();
@@ -70,12 +74,12 @@ fn made(id: &ObjectId, set: NodeRef<'_>, providers: &[(&ObjectId, NodeRef<'_>)])
         build(step, &sets, &mut templates, &mut found)?;
         // What two steps define fails.
         if found.keys.iter().any(|key| before.contains(key)) {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         before.extend(found.keys);
         objects.extend(found.objects);
     }
-    Ok(Made { objects, is_complete })
+    Ok(ResourceSetObjects { objects, is_complete })
 }
 
 /// Group, kind, namespace and name.
@@ -92,12 +96,12 @@ impl StepObjects {
     /// Adds an object, unless it is left out or one of its identity is there.
     /// `once`: whether that is looked at.
     fn add(&mut self, object: Node, once: bool) -> Result<()> {
-        let id = ObjectId::of(object.get_ref()).ok_or(Refused)?;
+        let id = ObjectId::of(object.get_ref()).ok_or(RefusedSet)?;
         if once {
             match is_disabled(object.get_ref()) {
                 Known::Value(true) => return Ok(()),
                 Known::Value(false) => {}
-                Known::Unknown => return Err(Refused),
+                Known::Unknown => return Err(RefusedSet),
             }
         }
         // Two names of which parts are unknown may be two.
@@ -108,7 +112,7 @@ impl StepObjects {
             }
         }
         if self.objects.len() == LIMIT {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         self.objects.push(object);
         Ok(())
@@ -126,7 +130,7 @@ fn build(
     let none = [templates.no_inputs()];
     let sets = if once { sets } else { &none };
     for resource in list(step, "resources")? {
-        let text = templates.add(Text::Object(resource))?;
+        let text = templates.add(TemplateText::Object(resource))?;
         for inputs in sets {
             for object in templates.run(&text, inputs)? {
                 found.add(object, once)?;
@@ -134,7 +138,7 @@ fn build(
         }
     }
     if let Some(template) = stated(step, "resourcesTemplate") {
-        let text = templates.add(Text::Documents(template))?;
+        let text = templates.add(TemplateText::Documents(template))?;
         for inputs in sets {
             for object in templates.run(&text, inputs)? {
                 found.add(object, true)?;
@@ -154,7 +158,7 @@ fn list<'n>(node: NodeRef<'n>, field: &str) -> Result<Vec<NodeRef<'n>>> {
     match stated(node, field) {
         None => Ok(Vec::new()),
         Some(list) if list.is_seq() => Ok(list.items().collect()),
-        Some(_) => Err(Refused),
+        Some(_) => Err(RefusedSet),
     }
 }
 

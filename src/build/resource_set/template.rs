@@ -1,9 +1,9 @@
 //! The templates of a ResourceSet, and the values that they are filled in with.
 
-use super::{Refused, Result};
-use crate::build::rendered::{Rendered, Unknown};
+use super::{RefusedSet, Result};
+use crate::build::rendered::{RenderedText, Unknown};
 use crate::build::stand_in;
-use crate::lang::template::{Engine, FuncMap, Limits, MissingKey, OriginId, Run, Val};
+use crate::lang::template::{Engine, EngineRun, FuncMap, Limits, MissingKey, OriginId, Val};
 use crate::lang::yaml::emit::{DEPTH_LIMIT, to_yaml_with};
 use crate::lang::yaml::resolve::timestamp_rfc3339;
 use crate::lang::yaml::{Dialect, Location, Node, NodeKind, NodeRef, Scalar};
@@ -20,7 +20,7 @@ const OUTPUT: usize = 16 << 20;
 
 /// A template as it is written.
 #[derive(Clone, Copy)]
-pub(super) enum Text<'n> {
+pub(super) enum TemplateText<'n> {
     /// An object that is written as YAML first and makes one.
     Object(NodeRef<'n>),
     /// A text of any number of documents.
@@ -29,7 +29,7 @@ pub(super) enum Text<'n> {
 
 /// A template that is ready to be run.
 pub(super) struct Ready<'n> {
-    of: Text<'n>,
+    of: TemplateText<'n>,
     /// What words stand for in its text.
     unknowns: Vec<Node>,
 }
@@ -43,27 +43,29 @@ pub(super) struct Templates {
 
 impl Templates {
     pub(super) fn new() -> Templates {
-        let engine = Engine::new(&Run {
+        let engine = Engine::new(&EngineRun {
             origins: true,
             limits: Limits { steps: STEPS, output: OUTPUT, text: OUTPUT, ..Limits::default() },
             delimiters: Some((DELIMITERS.0.to_owned(), DELIMITERS.1.to_owned())),
             functions: FuncMap::ResourceSet,
             missing_key: MissingKey::Error,
-            ..Run::default()
+            ..EngineRun::default()
         });
         Templates { engine, places: Vec::new() }
     }
 
     /// Parses a template, in place of the one before: none sees what another defines.
-    pub(super) fn add<'n>(&mut self, of: Text<'n>) -> Result<Ready<'n>> {
+    pub(super) fn add<'n>(&mut self, of: TemplateText<'n>) -> Result<Ready<'n>> {
         let (text, unknowns) = match of {
-            Text::Documents(template) => (template.as_str().ok_or(Refused)?.into_owned(), Vec::new()),
-            Text::Object(resource) => written(resource)?,
+            TemplateText::Documents(template) => {
+                (template.as_str().ok_or(RefusedSet)?.into_owned(), Vec::new())
+            }
+            TemplateText::Object(resource) => written(resource)?,
         };
         self.engine.clear();
         match self.engine.add(NAME, &text).is_empty() {
             true => Ok(Ready { of, unknowns }),
-            false => Err(Refused),
+            false => Err(RefusedSet),
         }
     }
 
@@ -71,19 +73,19 @@ impl Templates {
     pub(super) fn run(&mut self, template: &Ready<'_>, inputs: &Val) -> Result<Vec<Node>> {
         self.engine.set_inputs(inputs.clone());
         let nothing = self.engine.data().nil(None);
-        let output = self.engine.run(NAME, &nothing).map_err(|_| Refused)?;
+        let output = self.engine.run(NAME, &nothing).map_err(|_| RefusedSet)?;
         // What is unknown decides what there is.
         if !self.engine.assumed().is_empty() {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         let unknowns = template.unknowns.iter().cloned().map(Unknown::Node).collect();
-        let rendered = Rendered::new(&self.engine, &output, &self.places, unknowns);
-        let rendered = rendered.map_err(|_| Refused)?;
+        let rendered = RenderedText::new(&self.engine, &output, &self.places, unknowns);
+        let rendered = rendered.map_err(|_| RefusedSet)?;
         match template.of {
-            Text::Object(resource) => rendered.object(resource).map(|object| vec![object]),
-            Text::Documents(text) => rendered.documents(text),
+            TemplateText::Object(resource) => rendered.object(resource).map(|object| vec![object]),
+            TemplateText::Documents(text) => rendered.documents(text),
         }
-        .map_err(|_| Refused)
+        .map_err(|_| RefusedSet)
     }
 
     /// What `inputs` gives where there are none.
@@ -115,7 +117,7 @@ impl Templates {
 
     fn value_at(&mut self, node: NodeRef<'_>, depth: usize) -> Result<Val> {
         if depth > DEPTH_LIMIT {
-            return Err(Refused);
+            return Err(RefusedSet);
         }
         let origin = node.location().map(|place| {
             self.places.push(place);
@@ -176,6 +178,6 @@ fn written(resource: NodeRef<'_>) -> Result<(String, Vec<Node>)> {
         unknowns.push(node.to_node());
         stand_in::word(unknowns.len() - 1)
     })
-    .map_err(|_| Refused)?;
-    if hides_action { Err(Refused) } else { Ok((text, unknowns)) }
+    .map_err(|_| RefusedSet)?;
+    if hides_action { Err(RefusedSet) } else { Ok((text, unknowns)) }
 }

@@ -14,12 +14,12 @@ mod variables;
 
 pub(crate) use object::{Parts, Problem};
 pub use object::{ProblemKind, opts_out, substitute};
-pub(crate) use parse::{Expression, Operator, ParseError, Template, parse};
+pub(crate) use parse::{Expression, Operator, ParseError, SubstitutionTemplate, parse};
 
 pub(crate) use variables::{BadVariable, MissingSource, secret_written_by, writes_secrets};
 pub use variables::{Definition, Provided, Variables, config_map_keys};
 
-use parse::Node;
+use parse::ExpressionNode;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
@@ -120,7 +120,7 @@ pub(crate) fn is_variable_name(name: &str) -> bool {
         && bytes.all(|b| b == b'_' || b.is_ascii_alphanumeric())
 }
 
-impl Template {
+impl SubstitutionTemplate {
     /// Evaluates a parsed text; see [`expand`].
     pub(crate) fn expand<'v>(
         &self,
@@ -145,10 +145,10 @@ struct Evaluation<'l, 'v> {
 }
 
 impl Evaluation<'_, '_> {
-    fn node(&mut self, node: &Node, out: &mut Vec<Piece>) -> Result<(), ExpandError> {
+    fn node(&mut self, node: &ExpressionNode, out: &mut Vec<Piece>) -> Result<(), ExpandError> {
         match node {
-            Node::Text(text) => push_known(out, text.as_bytes()),
-            Node::Call(expression) => self.call(expression, out),
+            ExpressionNode::Text(text) => push_known(out, text.as_bytes()),
+            ExpressionNode::Call(expression) => self.call(expression, out),
         }
     }
 

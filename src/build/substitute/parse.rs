@@ -11,12 +11,12 @@ use std::sync::OnceLock;
 
 /// A parsed text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Template {
-    pub(super) nodes: Vec<Node>,
+pub(crate) struct SubstitutionTemplate {
+    pub(super) nodes: Vec<ExpressionNode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum ExpressionNode {
     Text(String),
     Call(Expression),
 }
@@ -31,7 +31,7 @@ pub(crate) struct Expression {
     pub operator: Operator,
     /// Byte range in the text, from `${` through `}`.
     pub range: Range<usize>,
-    pub(super) operands: Vec<Node>,
+    pub(super) operands: Vec<ExpressionNode>,
 }
 
 /// The function that an expression applies to its variable.
@@ -111,7 +111,7 @@ pub(super) const MAX_NESTING: usize = 40;
 
 /// Parses `text`. It ends at its first NUL, as upstream takes that for the end
 /// of the input.
-pub(crate) fn parse(text: &str) -> Result<Template, ParseError> {
+pub(crate) fn parse(text: &str) -> Result<SubstitutionTemplate, ParseError> {
     let end = memchr::memchr(0, text.as_bytes()).unwrap_or(text.len());
     let mut parser = Parser { text: &text[..end], position: 0, opened: Vec::new() };
     let mut nodes = Vec::new();
@@ -121,16 +121,16 @@ pub(crate) fn parse(text: &str) -> Result<Template, ParseError> {
             range: parser.opened.last().copied().unwrap_or(0)..parser.position,
         })?);
     }
-    Ok(Template { nodes })
+    Ok(SubstitutionTemplate { nodes })
 }
 
-impl Template {
+impl SubstitutionTemplate {
     /// All expressions with the names that they read, nested ones after the one
     /// whose operand they are in.
     pub(crate) fn expressions(&self) -> Vec<&Expression> {
-        fn collect<'a>(nodes: &'a [Node], out: &mut Vec<&'a Expression>) {
+        fn collect<'a>(nodes: &'a [ExpressionNode], out: &mut Vec<&'a Expression>) {
             for node in nodes {
-                if let Node::Call(expression) = node {
+                if let ExpressionNode::Call(expression) = node {
                     out.push(expression);
                     collect(&expression.operands, out);
                 }
@@ -145,7 +145,7 @@ impl Template {
     pub(crate) fn is_literal(&self, text: &str) -> bool {
         match self.nodes.as_slice() {
             [] => text.is_empty(),
-            [Node::Text(only)] => only == text,
+            [ExpressionNode::Text(only)] => only == text,
             _ => false,
         }
     }
@@ -212,11 +212,11 @@ impl Parser<'_> {
         out
     }
 
-    fn text_or_call(&mut self) -> Result<Node, Malformed> {
+    fn text_or_call(&mut self) -> Result<ExpressionNode, Malformed> {
         if self.at_call() {
-            return Ok(Node::Call(self.call()?));
+            return Ok(ExpressionNode::Call(self.call()?));
         }
-        Ok(Node::Text(self.text()))
+        Ok(ExpressionNode::Text(self.text()))
     }
 
     /// Takes text up to an expression; `$$` stands for `$`.
@@ -249,7 +249,7 @@ impl Parser<'_> {
         Ok(Expression { name, operator, operands, range: start..self.position })
     }
 
-    fn body(&mut self) -> Result<(String, Operator, Vec<Node>), Malformed> {
+    fn body(&mut self) -> Result<(String, Operator, Vec<ExpressionNode>), Malformed> {
         if self.peek() == Some('#') {
             self.position += 1;
             let name = self.take(false, is_name_character);
@@ -291,30 +291,30 @@ impl Parser<'_> {
     }
 
     /// An operand: one expression, or text up to what `accept` refuses.
-    fn operand(&mut self, accept: impl Fn(char) -> bool) -> Result<Node, Malformed> {
+    fn operand(&mut self, accept: impl Fn(char) -> bool) -> Result<ExpressionNode, Malformed> {
         if self.at_call() {
-            return Ok(Node::Call(self.call()?));
+            return Ok(ExpressionNode::Call(self.call()?));
         }
         let text = self.take(true, accept);
         if text.is_empty() {
             return Err(Malformed::Operand);
         }
-        Ok(Node::Text(text))
+        Ok(ExpressionNode::Text(text))
     }
 
-    fn escaped_operand(&mut self, accept: impl Fn(char) -> bool) -> Result<Node, Malformed> {
+    fn escaped_operand(&mut self, accept: impl Fn(char) -> bool) -> Result<ExpressionNode, Malformed> {
         if self.at_call() {
-            return Ok(Node::Call(self.call()?));
+            return Ok(ExpressionNode::Call(self.call()?));
         }
         let start = self.position;
         let text = self.take_escaped(true, accept);
         if self.position == start {
             return Err(Malformed::Operand);
         }
-        Ok(Node::Text(text))
+        Ok(ExpressionNode::Text(text))
     }
 
-    fn default(&mut self, operator_length: usize) -> Result<(Operator, Vec<Node>), Malformed> {
+    fn default(&mut self, operator_length: usize) -> Result<(Operator, Vec<ExpressionNode>), Malformed> {
         self.position += operator_length;
         let mut operands = Vec::new();
         while self.peek() != Some('}') {
@@ -324,7 +324,7 @@ impl Parser<'_> {
         Ok((Operator::Default, operands))
     }
 
-    fn substring(&mut self) -> Result<(Operator, Vec<Node>), Malformed> {
+    fn substring(&mut self) -> Result<(Operator, Vec<ExpressionNode>), Malformed> {
         self.position += 1;
         let mut operands = vec![self.operand(|c| c != ':' && c != '}')?];
         match self.peek() {
@@ -339,7 +339,7 @@ impl Parser<'_> {
         Ok((Operator::Substring, operands))
     }
 
-    fn casing(&mut self) -> Result<(Operator, Vec<Node>), Malformed> {
+    fn casing(&mut self) -> Result<(Operator, Vec<ExpressionNode>), Malformed> {
         let rest = self.rest().as_bytes();
         let length = rest.iter().take(2).take_while(|b| matches!(b, b',' | b'^')).count();
         let operator = match &rest[..length] {
@@ -359,7 +359,7 @@ impl Parser<'_> {
         sign: char,
         shortest: Operator,
         longest: Operator,
-    ) -> Result<(Operator, Vec<Node>), Malformed> {
+    ) -> Result<(Operator, Vec<ExpressionNode>), Malformed> {
         self.position += 1;
         let operator = if self.peek() == Some(sign) {
             self.position += 1;
@@ -372,7 +372,7 @@ impl Parser<'_> {
         Ok((operator, vec![operand]))
     }
 
-    fn replacement(&mut self) -> Result<(Operator, Vec<Node>), Malformed> {
+    fn replacement(&mut self) -> Result<(Operator, Vec<ExpressionNode>), Malformed> {
         self.position += 1;
         let operator = match self.peek() {
             Some('/') => Operator::ReplaceAll,

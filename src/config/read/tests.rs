@@ -51,7 +51,7 @@ requireReason: true
 plan: {base: origin/main}
 "#;
     let config = read("c.yaml", text).expect("no mistakes");
-    let version = |target: &Target| target.flux.as_ref().map(|version| version.value.to_string());
+    let version = |target: &TargetConfig| target.flux.as_ref().map(|version| version.value.to_string());
     assert_eq!(version(&config.target).as_deref(), Some("2.7"));
     assert_eq!(version(&config.target_of(Some("production"))).as_deref(), Some("2.9.1"));
     assert_eq!(version(&config.target_of(Some("spoke"))).as_deref(), Some("2.7"));

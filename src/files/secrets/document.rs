@@ -18,7 +18,7 @@ pub(super) fn regions(source: &Arc<Source>, extent: Range<u32>, regions: &mut Ve
             TokenKind::Mapping if holds_secret(source, at) => {
                 let range = if at == 0 { extent.clone() } else { token.start..token.end };
                 let mut region = Region::of(range);
-                Walk { source, region: &mut region, depth: 0 }.secret(at);
+                SecretWalk { source, region: &mut region, depth: 0 }.secret(at);
                 regions.push(region);
                 next = token.next;
             }
@@ -51,7 +51,7 @@ fn holds_secret(source: &Arc<Source>, token: u32) -> bool {
 }
 
 /// What of a Secret is hidden.
-struct Walk<'a> {
+struct SecretWalk<'a> {
     source: &'a Arc<Source>,
     region: &'a mut Region,
     /// Aliases that are followed.
@@ -62,7 +62,7 @@ struct Walk<'a> {
 /// than it should.
 const ALIASES: u32 = 8;
 
-impl Walk<'_> {
+impl SecretWalk<'_> {
     fn document(&self) -> &Document {
         self.source.document()
     }
@@ -178,7 +178,7 @@ impl Walk<'_> {
 fn inner(text: &str, region: &mut Region, everywhere: bool) {
     if text.contains('\n') {
         for line in text.lines().map(str::trim).filter(|line| line.len() >= 16) {
-            region.words.push(super::Word { text: line.into(), everywhere });
+            region.words.push(super::HiddenValue { text: line.into(), everywhere });
         }
     }
     if text.trim_start().starts_with('{') {

@@ -1,6 +1,6 @@
 //! Hidden values in a message about the Secret that holds them.
 
-use super::Word;
+use super::HiddenValue;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 /// Finds the values of one region in a text.
@@ -45,7 +45,7 @@ const FIELDS: &[&str] = &[
 ];
 
 impl Finder {
-    pub(super) fn of(words: &[Word], names: &[Box<str>]) -> Finder {
+    pub(super) fn of(words: &[HiddenValue], names: &[Box<str>]) -> Finder {
         let is_name = |word: &str| FIELDS.contains(&word) || names.iter().any(|name| **name == *word);
         let mut all = String::from("\n");
         for word in words.iter().map(|word| word.text.trim()).filter(|word| !is_name(word)) {

@@ -164,14 +164,14 @@ fn inputs(root: NodeRef<'_>, own: usize, regions: &mut Vec<Region>) {
 
 /// Files that are parts of Secrets as a whole, by their paths.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct SecretParts {
     files: FxHashMap<Arc<str>, Region>,
 }
 
-impl Made {
+impl SecretParts {
     /// What the kustomizations of a tree say.
-    pub(crate) fn of(snapshot: &Snapshot) -> Made {
-        let mut made = Made::default();
+    pub(crate) fn of(snapshot: &Snapshot) -> SecretParts {
+        let mut made = SecretParts::default();
         for file in snapshot.files().iter().filter(|file| file.is_manifest || is_kustomization(&file.path)) {
             let Ok(blob) = snapshot.blob(file) else { continue };
             if !super::may_hold(blob.bytes()) {

@@ -1,7 +1,7 @@
 //! Objects, and what is told of them, without hidden values.
 
 use super::finder::Finder;
-use super::{Word, is_secret};
+use super::{HiddenValue, is_secret};
 use crate::files::Snapshot;
 use crate::lang::yaml::{Node, NodeRef, emit, pointer_join, pointer_segments};
 use serde_json::Value;
@@ -139,7 +139,13 @@ impl Concealed {
     }
 }
 
-fn values(node: NodeRef<'_>, pointer: &str, of_secret: bool, snapshot: &Snapshot, words: &mut Vec<Word>) {
+fn values(
+    node: NodeRef<'_>,
+    pointer: &str,
+    of_secret: bool,
+    snapshot: &Snapshot,
+    words: &mut Vec<HiddenValue>,
+) {
     if pointer.len() > 1 << 16 {
         return;
     }
@@ -153,6 +159,6 @@ fn values(node: NodeRef<'_>, pointer: &str, of_secret: bool, snapshot: &Snapshot
         }
     } else if (of_secret && !is_shown(pointer)) || is_hidden(node, snapshot) {
         let text = node.text().filter(|text| !text.is_empty());
-        words.extend(text.map(|text| Word { text: text.into_owned().into(), everywhere: false }));
+        words.extend(text.map(|text| HiddenValue { text: text.into_owned().into(), everywhere: false }));
     }
 }

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-pub(super) use makers::Made;
+pub(super) use makers::SecretParts;
 pub(crate) use masked::{Concealed, is_shown, masked, shown_path};
 
 /// A part of a file that is about a Secret: a document, an item, a patch, a literal.
@@ -32,7 +32,7 @@ pub(crate) struct Region {
     extent: Range<u32>,
     /// The bytes that are not to be shown, in no order.
     hidden: Vec<Range<u32>>,
-    words: Vec<Word>,
+    words: Vec<HiddenValue>,
     /// Names that are shown, whatever else is called so.
     names: Vec<Box<str>>,
     finder: OnceLock<Finder>,
@@ -40,7 +40,7 @@ pub(crate) struct Region {
 
 /// A hidden value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Word {
+struct HiddenValue {
     text: Box<str>,
     /// Whether it is hidden in other places as well. The value of a label or an
     /// annotation stands in many objects that have nothing to hide.
@@ -63,12 +63,12 @@ impl Region {
         if text.is_empty() {
             return;
         }
-        self.words.push(Word { text: text.into(), everywhere });
+        self.words.push(HiddenValue { text: text.into(), everywhere });
         let bare: String = text.split_whitespace().collect();
         let decoded = base64::engine::general_purpose::STANDARD.decode(bare).ok();
         let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
         if let Some(decoded) = decoded.filter(|text| !text.is_empty() && !text.contains(is_binary)) {
-            self.words.push(Word { text: decoded.into(), everywhere });
+            self.words.push(HiddenValue { text: decoded.into(), everywhere });
         }
     }
 

@@ -7,7 +7,7 @@ mod ignored;
 mod looks;
 
 use super::blob::{Blob, Content, DOCUMENT_LIMIT, SIZE_LIMIT, Store};
-use super::forest::{Forest, Named, Wanted};
+use super::forest::{Forest, NamedDirectory, WantedFiles};
 use super::open::{Allowed, Root};
 use super::secrets;
 use super::source_ignore::SourceIgnore;
@@ -105,7 +105,7 @@ pub struct Snapshot {
     /// all that one run can hold.
     end: usize,
     suites: OnceLock<FxHashSet<String>>,
-    made: OnceLock<secrets::Made>,
+    made: OnceLock<secrets::SecretParts>,
     /// Paths that are not UTF-8 and so could not be named.
     pub unnamed: Vec<String>,
 }
@@ -131,8 +131,8 @@ impl Snapshot {
     }
 
     /// A directory outside of the root's tree, with no regard to git.
-    fn outside(wanted: Wanted<'_>, store: Arc<Store>) -> io::Result<Snapshot> {
-        let Wanted { path, lead, without } = wanted;
+    fn outside(wanted: WantedFiles<'_>, store: Arc<Store>) -> io::Result<Snapshot> {
+        let WantedFiles { path, lead, without } = wanted;
         let mut listing = tree::directory(path)?;
         if let Some(without) = without {
             let below = |path: &str| path.strip_prefix(without).is_some_and(|rest| rest.starts_with('/'));
@@ -330,9 +330,9 @@ impl Snapshot {
     ///
     /// # Errors
     /// It can't be listed or may not be read, or these files have no directory.
-    pub(super) fn named(&self, written: &str, allowed: &Allowed) -> Result<Named<Snapshot>, String> {
+    pub(super) fn named(&self, written: &str, allowed: &Allowed) -> Result<NamedDirectory<Snapshot>, String> {
         let has = |directory: &str| self.has_directory(directory);
-        let read = |wanted: Wanted<'_>| Snapshot::outside(wanted, self.store.clone());
+        let read = |wanted: WantedFiles<'_>| Snapshot::outside(wanted, self.store.clone());
         match &self.base {
             Some(base) => self.forest.named(base, written, allowed, has, read),
             None => Err(format!("{written}: these files lie in no directory")),
@@ -343,7 +343,7 @@ impl Snapshot {
     /// no directory have none to look at.
     pub(crate) fn beside_is_as_read(&self) -> bool {
         let Some(base) = &self.base else { return false };
-        let read = |wanted: Wanted<'_>| Snapshot::outside(wanted, self.store.clone());
+        let read = |wanted: WantedFiles<'_>| Snapshot::outside(wanted, self.store.clone());
         self.forest.is_as_read(base, read, Snapshot::agrees_with)
     }
 
@@ -548,7 +548,7 @@ impl Snapshot {
     /// The region that a file is as a whole, by those that make Secrets of it.
     pub(super) fn made_of(&self, file: &File) -> Option<&secrets::Region> {
         let holder = self.holder(file);
-        holder.made.get_or_init(|| secrets::Made::of(holder)).get(file)
+        holder.made.get_or_init(|| secrets::SecretParts::of(holder)).get(file)
     }
 
     /// Objects of the source view, in order of files and documents; none of

@@ -35,7 +35,7 @@ impl Span {
 /// Where a node stands. `at` is the place that Go's messages give for it, which for
 /// a chain of fields is its second dot.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct NodePlace {
     pub(super) span: Span,
     pub(super) at: u32,
     /// The node's number among those of its text.
@@ -47,20 +47,20 @@ pub(super) type List = Vec<Node>;
 /// Text or an action.
 #[derive(Debug)]
 pub(super) enum Node {
-    Text(Place),
-    Action(Place, Pipe),
+    Text(NodePlace),
+    Action(NodePlace, Pipe),
     If(Branch),
     With(Branch),
     Range(Branch),
-    Template(Place, Arc<str>, Option<Pipe>),
-    Break(Place),
-    Continue(Place),
+    Template(NodePlace, Arc<str>, Option<Pipe>),
+    Break(NodePlace),
+    Continue(NodePlace),
 }
 
 /// `if`, `with` or `range`.
 #[derive(Debug)]
 pub(super) struct Branch {
-    pub(super) place: Place,
+    pub(super) place: NodePlace,
     pub(super) pipe: Pipe,
     pub(super) list: List,
     pub(super) otherwise: Option<List>,
@@ -72,7 +72,7 @@ pub(super) struct Branch {
 /// Commands joined by `|`, perhaps declared to variables.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
-    pub(super) place: Place,
+    pub(super) place: NodePlace,
     pub(super) declares: Vec<Arc<str>>,
     pub(super) is_assign: bool,
     pub(super) commands: Vec<Command>,
@@ -81,13 +81,13 @@ pub(super) struct Pipe {
 /// A function, method, field or value with its arguments; never empty.
 #[derive(Debug)]
 pub(super) struct Command {
-    pub(super) place: Place,
+    pub(super) place: NodePlace,
     pub(super) terms: Vec<Term>,
 }
 
 #[derive(Debug)]
 pub(super) struct Term {
-    pub(super) place: Place,
+    pub(super) place: NodePlace,
     pub(super) kind: TermKind,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct Number {
 
 /// The text of one file or value with all templates that it defines.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct TemplateSource {
     /// What messages call it.
     pub(super) name: Arc<str>,
     pub(super) text: Arc<str>,
@@ -129,7 +129,7 @@ pub(super) struct Source {
     pub(super) lines: Vec<u32>,
 }
 
-impl Source {
+impl TemplateSource {
     /// `NAME:LINE:COLUMN`, counted as Go does.
     pub(super) fn location(&self, at: u32) -> String {
         let line = self.lines.partition_point(|start| *start <= at);

@@ -1,14 +1,14 @@
 //! The face of the room: templates are added, values are made, templates are run.
 
-use super::ast::{Shown, Source, Tree, is_empty};
+use super::ast::{Shown, TemplateSource, Tree, is_empty};
 use super::bound::Bound;
 use super::documents::Documents;
 use super::error::Fault;
-use super::exec::{Execution, MissingKey, Set, Template, without_no_value};
+use super::exec::{Execution, MissingKey, RunningTemplate, Set, without_no_value};
 use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
-use super::lookups::{Lookup, PassedOver, lookups, passed_over};
+use super::lookups::{FieldLookup, PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// How an engine is to run.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct EngineRun {
     /// Whether origins are kept. What is unknown is known even without.
     pub origins: bool,
     /// Whether it is kept what was asked, too ([`Engine::questioned`]).
@@ -81,7 +81,7 @@ impl Output {
 
 /// A part of an output that was written by one action out of the same values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct OutputPart {
     /// Where it stands in the output.
     pub bytes: Range<usize>,
     /// The node of a template that wrote it.
@@ -131,7 +131,7 @@ pub(crate) fn with_stack_for<T: Send>(text: &str, run: impl FnOnce() -> T + Send
 
 impl Engine {
     /// An engine without templates.
-    pub fn new(run: &Run) -> Engine {
+    pub fn new(run: &EngineRun) -> Engine {
         let delimiters = match &run.delimiters {
             Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
             None => Delimiters::default(),
@@ -192,12 +192,12 @@ impl Engine {
         self.templates = Rc::default();
     }
 
-    fn define(&mut self, tree: &Arc<Tree>, source: &Arc<Source>, base: u32) {
+    fn define(&mut self, tree: &Arc<Tree>, source: &Arc<TemplateSource>, base: u32) {
         let templates = &mut Rc::make_mut(&mut self.templates).templates;
         if templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
             return;
         }
-        let template = Template { tree: tree.clone(), source: source.clone(), base, text: None };
+        let template = RunningTemplate { tree: tree.clone(), source: source.clone(), base, text: None };
         templates.insert(tree.name.clone(), template);
     }
 
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// The parts of its data that a template looks up, in the order in which they stand.
-    pub(crate) fn lookups(&self, name: &str) -> Vec<Lookup> {
+    pub(crate) fn lookups(&self, name: &str) -> Vec<FieldLookup> {
         let trees =
             self.templates.templates.iter().map(|(name, template)| (name.clone(), template.tree.clone()));
         lookups(name, &trees.collect())
@@ -251,10 +251,11 @@ impl Engine {
     pub(crate) fn passed_over(&self) -> Vec<PassedOver> {
         let all = self.templates.templates.values();
         // A template without nodes has nothing to pass over, and no place.
-        let mut all: Vec<&Template> = all.filter(|template| !template.source.spans.is_empty()).collect();
+        let mut all: Vec<&RunningTemplate> =
+            all.filter(|template| !template.source.spans.is_empty()).collect();
         all.sort_by_key(|template| (template.base, template.tree.name.clone()));
         let trace = &self.execution.cx.trace;
-        let of_one = |template: &&Template| {
+        let of_one = |template: &&RunningTemplate| {
             let is_passed = |node| trace.is_passed_over(trace.writer(template.base, node));
             passed_over(&template.tree, &is_passed)
         };
@@ -283,17 +284,17 @@ impl Engine {
     }
 
     /// The parts of an output, in order.
-    pub fn parts(&self, output: &Output) -> Vec<Part> {
+    pub fn parts(&self, output: &Output) -> Vec<OutputPart> {
         self.parts_of(std::slice::from_ref(output)).pop().unwrap_or_default()
     }
 
     /// The parts of each of several outputs.
-    pub fn parts_of(&self, outputs: &[Output]) -> Vec<Vec<Part>> {
+    pub fn parts_of(&self, outputs: &[Output]) -> Vec<Vec<OutputPart>> {
         let trace = &self.execution.cx.trace;
         let mut reader = Reader::new(trace);
         let mut part = |(bytes, id)| {
             let prov = trace.prov(id);
-            Part {
+            OutputPart {
                 bytes,
                 written_by: trace.place(prov.writer),
                 from: reader.flows(prov.from),

@@ -82,7 +82,7 @@ pub(super) enum Flow {
 
 /// What runs a function.
 #[derive(Clone, Copy)]
-pub(super) enum Run {
+pub(super) enum FunctionBody {
     Native(fn(&mut Call<'_>) -> Result<Val>),
     Include,
     Tpl,
@@ -111,7 +111,7 @@ pub(super) struct Function {
     pub(super) is_variadic: bool,
     pub(super) purity: Purity,
     pub(super) flow: Flow,
-    pub(super) run: Run,
+    pub(super) run: FunctionBody,
 }
 
 /// A call on its way.

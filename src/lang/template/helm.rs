@@ -35,7 +35,7 @@ pub fn execution_error(file: &str, failure: &TemplateFailure) -> String {
     if let Some(warned) = warned(rest) {
         return format!("execution error at ({location}): {warned}");
     }
-    let mut levels: Vec<Level<'_>> = Vec::new();
+    let mut levels: Vec<ErrorLevel<'_>> = Vec::new();
     for text in &failure.chain {
         let Some(level) = level(text) else {
             return message.to_owned();
@@ -44,7 +44,7 @@ pub fn execution_error(file: &str, failure: &TemplateFailure) -> String {
             levels.push(level);
         }
     }
-    let told: String = levels.iter().map(Level::told).collect();
+    let told: String = levels.iter().map(ErrorLevel::told).collect();
     told.trim().to_owned()
 }
 
@@ -73,13 +73,13 @@ fn warned(message: &str) -> Option<&str> {
 
 /// One error of a chain, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-struct Level<'m> {
+struct ErrorLevel<'m> {
     location: &'m str,
     executed: String,
     message: &'m str,
 }
 
-impl Level<'_> {
+impl ErrorLevel<'_> {
     fn told(&self) -> String {
         let mut out = String::new();
         if !self.location.is_empty() {
@@ -99,23 +99,23 @@ fn before_next(message: &str) -> &str {
     message.find(" template:").map_or(message, |at| &message[..at])
 }
 
-fn level(text: &str) -> Option<Level<'_>> {
+fn level(text: &str) -> Option<ErrorLevel<'_>> {
     let rest = text.strip_prefix("template: ")?;
     if rest.starts_with("no template ") {
-        return Some(Level { location: "", executed: String::new(), message: text });
+        return Some(ErrorLevel { location: "", executed: String::new(), message: text });
     }
     if let Some(level) = executing(rest) {
         return Some(level);
     }
     let at = rest.rfind(": ")?;
-    Some(Level { location: &rest[..at], executed: String::new(), message: before_next(&rest[at + 2..]) })
+    Some(ErrorLevel { location: &rest[..at], executed: String::new(), message: before_next(&rest[at + 2..]) })
 }
 
-fn executing(rest: &str) -> Option<Level<'_>> {
+fn executing(rest: &str) -> Option<ErrorLevel<'_>> {
     let (location, after) = rest.split_once(": executing ")?;
     let after = after.strip_prefix('"')?;
     let (name, after) = after.split_once('"')?;
     let (context, message) = after.strip_prefix(" at <")?.split_once(">: ")?;
     let executed = format!("executing \"{name}\" at <{context}>:");
-    Some(Level { location, executed, message: before_next(message) })
+    Some(ErrorLevel { location, executed, message: before_next(message) })
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 /// One look-up: a field, or the whole of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lookup {
+pub(crate) struct FieldLookup {
     /// From the data down; empty for all of it.
-    pub(crate) path: Vec<Step>,
+    pub(crate) path: Vec<PathStep>,
     /// Where it stands.
     pub(crate) span: Span,
     /// Whether it runs whatever the data are: under no condition and in no loop.
@@ -19,7 +19,7 @@ pub(crate) struct Lookup {
 
 /// A step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     /// A field of this name.
     Field(Arc<str>),
     /// An element, whichever a loop is at.
@@ -28,7 +28,7 @@ pub(crate) enum Step {
     Key,
 }
 
-type Path = Vec<Step>;
+type Path = Vec<PathStep>;
 
 /// How deep templates within templates are followed.
 const DEPTH_LIMIT: usize = 16;
@@ -38,7 +38,7 @@ const LIMIT: usize = 10_000;
 const STEPS: usize = 100;
 
 /// The look-ups of a template, in the order in which they stand.
-pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<Lookup> {
+pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<FieldLookup> {
     let mut walk = Walk { trees, found: Vec::new(), vars: Scope::default(), is_certain: true, depth: 0 };
     walk.template(name, Some(Vec::new()));
     walk.found
@@ -48,7 +48,7 @@ pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassedOver {
     /// From the data down.
-    pub(crate) path: Vec<Step>,
+    pub(crate) path: Vec<PathStep>,
     /// The outermost branch that was passed over: its pipeline, and where that stands.
     pub(crate) question: Arc<str>,
     /// `if`, `with` or `range`
@@ -81,11 +81,12 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
     for (word, branch) in branches {
         let Some(list) = inside(&branch.list) else { continue };
         let span = branch.pipe.place.span;
-        let asked: FxHashSet<&[Step]> =
+        let asked: FxHashSet<&[PathStep]> =
             lookups[at(span.start)..at(span.end)].iter().map(|asked| &*asked.path).collect();
         // What lies in an answer that is empty is nothing.
-        let is_answer =
-            |lookup: &&Lookup| (0..=lookup.path.len()).any(|steps| asked.contains(&lookup.path[..steps]));
+        let is_answer = |lookup: &&FieldLookup| {
+            (0..=lookup.path.len()).any(|steps| asked.contains(&lookup.path[..steps]))
+        };
         let mut others =
             lookups[at(list.start)..at(list.end)].iter().filter(|one| !is_answer(one)).peekable();
         if others.peek().is_none() {
@@ -159,7 +160,7 @@ fn outermost<'t>(
 
 struct Walk<'t> {
     trees: &'t FxHashMap<Arc<str>, Arc<Tree>>,
-    found: Vec<Lookup>,
+    found: Vec<FieldLookup>,
     /// What variables stand for; nothing for what is made.
     vars: Scope<Option<Path>>,
     is_certain: bool,
@@ -181,7 +182,7 @@ impl Walk<'_> {
 
     fn note(&mut self, path: Path, span: Span) {
         if self.found.len() < LIMIT {
-            self.found.push(Lookup { path, span, is_certain: self.is_certain });
+            self.found.push(FieldLookup { path, span, is_certain: self.is_certain });
         }
     }
 
@@ -238,7 +239,7 @@ impl Walk<'_> {
         }
         let paths: Vec<Option<Path>> = match (declared, pipe.declares.len()) {
             (Declared::Element, 2) => {
-                let key = value.clone().map(|path| with(path, Step::Key));
+                let key = value.clone().map(|path| with(path, PathStep::Key));
                 vec![key, value.clone().map(element)]
             }
             (Declared::Element, _) => vec![value.clone().map(element)],
@@ -274,7 +275,7 @@ impl Walk<'_> {
 
     fn term(&mut self, term: &Term, dot: Dot<'_>) -> Option<Path> {
         let fields = |path: &Path, names: &[Arc<str>]| {
-            let steps = path.iter().cloned().chain(names.iter().cloned().map(Step::Field));
+            let steps = path.iter().cloned().chain(names.iter().cloned().map(PathStep::Field));
             (path.len() + names.len() <= STEPS).then(|| steps.collect::<Path>())
         };
         let path = match &term.kind {
@@ -311,11 +312,11 @@ enum Declared {
     Element,
 }
 
-fn with(mut path: Path, step: Step) -> Path {
+fn with(mut path: Path, step: PathStep) -> Path {
     path.push(step);
     path
 }
 
 fn element(path: Path) -> Path {
-    with(path, Step::Element)
+    with(path, PathStep::Element)
 }

@@ -1,7 +1,7 @@
 //! Methods of the values that have some.
 
 use super::error::{Result, fail};
-use super::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use super::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use super::functions::{base_name, yaml_of};
 use super::rope::Text;
 use super::time::Time;
@@ -17,7 +17,7 @@ const fn method(
     flow: Flow,
     run: fn(&mut Call<'_>) -> Result<Val>,
 ) -> Function {
-    let run = Run::Native(run);
+    let run = FunctionBody::Native(run);
     Function { name, library: Library::Go, params, is_variadic: false, purity: Purity::Pure, flow, run }
 }
 

@@ -1,6 +1,6 @@
 //! A YAML text as `sigs.k8s.io/yaml` reads it, with its words for what it refuses.
 
-use crate::lang::yaml::go_compat::{Reader, decode};
+use crate::lang::yaml::go_compat::{DocumentReader, decode};
 use crate::lang::yaml::{Dialect, FilePath, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn read(stream: Arc<Stream>, file: FilePath) -> Result<Option<Node>, 
         return Ok(None);
     }
     let source = Arc::new(Source { file, stream: stream.clone(), index: 0, embed: None, via: Vec::new() });
-    decode(&source, Reader::V2)
+    decode(&source, DocumentReader::V2)
         .map(Some)
         .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
 }

@@ -60,7 +60,7 @@ enum SetNode {
 
 /// What is in a set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum TraceSource {
     /// A value of the caller's.
     Value(OriginId),
     /// A key that was asked for and is not there, of maps with these origins.
@@ -73,7 +73,7 @@ pub enum Source {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Where from.
-    pub source: Source,
+    pub source: TraceSource,
     /// Whether it only decided.
     pub decided: bool,
 }
@@ -511,12 +511,12 @@ impl<'t> Reader<'t> {
             }
             *seen = self.walk;
             let source = match &trace.sets[set.0 as usize].0 {
-                SetNode::Origin(origin) => Source::Value(*origin),
+                SetNode::Origin(origin) => TraceSource::Value(*origin),
                 SetNode::Absent(map, key) => {
                     let maps = trace.origins_of(*map);
-                    Source::Absent(maps, String::from_utf8_lossy(key).into_owned())
+                    TraceSource::Absent(maps, String::from_utf8_lossy(key).into_owned())
                 }
-                SetNode::Unknown(index) => Source::Unknown(trace.unknowns[*index as usize].clone()),
+                SetNode::Unknown(index) => TraceSource::Unknown(trace.unknowns[*index as usize].clone()),
                 SetNode::Union(a, b) => {
                     todo.extend([(*a, decided), (*b, decided)]);
                     continue;

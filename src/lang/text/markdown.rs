@@ -4,7 +4,7 @@ use super::clean;
 
 /// Who shows the Markdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub(crate) enum MarkdownViewer {
     /// GitHub, GitLab and their like: names mention people there, numbers refer to issues.
     Forge,
     /// An editor, which shows comments of HTML as text.
@@ -15,9 +15,9 @@ pub(crate) enum Reader {
 const GAP: &str = "<!-- -->";
 
 /// Text that Markdown shows as it is: no markup, no mention, no link.
-pub(crate) fn literal(text: &str, reader: Reader) -> String {
+pub(crate) fn literal(text: &str, reader: MarkdownViewer) -> String {
     let text = clean(text);
-    let gap = if reader == Reader::Forge { GAP } else { "" };
+    let gap = if reader == MarkdownViewer::Forge { GAP } else { "" };
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     let mut last = ' ';
@@ -57,7 +57,7 @@ pub(crate) fn literal(text: &str, reader: Reader) -> String {
         }
         last = c;
     }
-    if reader == Reader::Forge { without_commits(&escaped) } else { escaped }
+    if reader == MarkdownViewer::Forge { without_commits(&escaped) } else { escaped }
 }
 
 /// Whether a text ends so, in whatever letter case.
@@ -135,13 +135,13 @@ mod tests {
             ),
             ("a\u{200b}b", "a\\\\u{200b}b", "a\\\\u{200b}b"),
         ] {
-            assert_eq!(literal(text, Reader::Forge), forge, "{text}");
-            assert_eq!(literal(text, Reader::Editor), editor, "{text}");
+            assert_eq!(literal(text, MarkdownViewer::Forge), forge, "{text}");
+            assert_eq!(literal(text, MarkdownViewer::Editor), editor, "{text}");
         }
         let hash = "at 16c999e8c711, 16C999E, a1b2c3 defaced x16c999e";
         let parted = "at 16c999<!-- -->e8c711, 16C999<!-- -->E, a1b2c3 defaced x16c999e";
-        assert_eq!(literal(hash, Reader::Forge), parted);
-        assert_eq!(literal(hash, Reader::Editor), hash);
+        assert_eq!(literal(hash, MarkdownViewer::Forge), parted);
+        assert_eq!(literal(hash, MarkdownViewer::Editor), hash);
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(block("a\n```\n[x](y)"), "````text\na\n```\n[x](y)\n````");
     }

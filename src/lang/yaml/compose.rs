@@ -4,7 +4,7 @@
 //! anchors of `decode.go` (`parser.anchor`, `parser.alias`) in go.yaml.in/yaml.
 
 use super::resolve::ScalarStyle;
-use super::scan::{Kind, Lexeme, Outcome, Refusal, Scanner};
+use super::scan::{Kind, Lexeme, ScanRefusal, ScanResult, Scanner};
 use super::tape::{Anchor, Comment, Document, NONE, Tag, Token, TokenKind};
 use rustc_hash::FxHashMap;
 
@@ -38,7 +38,7 @@ pub(super) struct Composer<'t> {
     lexemes: Vec<Lexeme>,
     at: usize,
     /// What the scanner refused behind the lexemes.
-    pending: Option<Refusal>,
+    pending: Option<ScanRefusal>,
     /// A document may begin without `---`.
     implicit: bool,
     /// Handles of %TAG directives and their prefixes.
@@ -75,7 +75,7 @@ impl<'t> Composer<'t> {
 
     /// The next document, or `None` at the end. After a refusal this composer is
     /// of no use; see [`Composer::remains`].
-    pub(super) fn next(&mut self) -> Outcome<Option<Document>> {
+    pub(super) fn next(&mut self) -> ScanResult<Option<Document>> {
         if !self.implicit {
             while self.peek()?.kind == Kind::DocumentEnd {
                 self.skip();
@@ -133,7 +133,7 @@ impl<'t> Composer<'t> {
     }
 
     #[inline]
-    fn peek(&mut self) -> Outcome<Lexeme> {
+    fn peek(&mut self) -> ScanResult<Lexeme> {
         if self.at >= self.lexemes.len() {
             self.refill()?;
         }
@@ -142,7 +142,7 @@ impl<'t> Composer<'t> {
 
     // Apart from `peek`, which is asked for each lexeme.
     #[inline(never)]
-    fn refill(&mut self) -> Outcome<()> {
+    fn refill(&mut self) -> ScanResult<()> {
         while self.at >= self.lexemes.len() {
             self.lexemes.clear();
             self.at = 0;
@@ -174,7 +174,7 @@ impl<'t> Composer<'t> {
         self.anchors.clear();
     }
 
-    fn directives(&mut self) -> Outcome<()> {
+    fn directives(&mut self) -> ScanResult<()> {
         self.handles.clear();
         let start = self.peek()?.start;
         let mut version = false;
@@ -206,7 +206,7 @@ impl<'t> Composer<'t> {
         Ok(())
     }
 
-    fn contents(&mut self) -> Outcome<()> {
+    fn contents(&mut self) -> ScanResult<()> {
         match self.peek()?.kind {
             Kind::Version
             | Kind::TagDirective
@@ -225,7 +225,7 @@ impl<'t> Composer<'t> {
         Ok(())
     }
 
-    fn step(&mut self, state: State) -> Outcome<()> {
+    fn step(&mut self, state: State) -> ScanResult<()> {
         let lexeme = self.peek()?;
         let kind = lexeme.kind;
         match state {
@@ -278,7 +278,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn pair_key(&mut self, kind: Kind) -> Outcome<()> {
+    fn pair_key(&mut self, kind: Kind) -> ScanResult<()> {
         match kind {
             Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd => {
                 // go-yaml drops this lexeme.
@@ -292,7 +292,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn block_entry(&mut self, lexeme: Lexeme) -> Outcome<()> {
+    fn block_entry(&mut self, lexeme: Lexeme) -> ScanResult<()> {
         match lexeme.kind {
             Kind::BlockEntry => {
                 self.skip();
@@ -307,7 +307,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn flow_entry(&mut self, lexeme: Lexeme, first: bool) -> Outcome<()> {
+    fn flow_entry(&mut self, lexeme: Lexeme, first: bool) -> ScanResult<()> {
         let mut lexeme = lexeme;
         if lexeme.kind != Kind::FlowSequenceEnd && !first {
             if lexeme.kind != Kind::FlowEntry {
@@ -337,7 +337,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn flow_key(&mut self, lexeme: Lexeme, first: bool) -> Outcome<()> {
+    fn flow_key(&mut self, lexeme: Lexeme, first: bool) -> ScanResult<()> {
         let mut lexeme = lexeme;
         if lexeme.kind != Kind::FlowMappingEnd && !first {
             if lexeme.kind != Kind::FlowEntry {
@@ -366,7 +366,7 @@ impl<'t> Composer<'t> {
 
     /// A node, or nothing where one of `ends` follows; then `next`.
     #[inline]
-    fn then(&mut self, next: State, block: bool, flush: bool, ends: &[Kind]) -> Outcome<()> {
+    fn then(&mut self, next: State, block: bool, flush: bool, ends: &[Kind]) -> ScanResult<()> {
         if ends.contains(&self.peek()?.kind) {
             return self.omitted(next);
         }
@@ -374,7 +374,7 @@ impl<'t> Composer<'t> {
         self.node(block, flush)
     }
 
-    fn omitted(&mut self, next: State) -> Outcome<()> {
+    fn omitted(&mut self, next: State) -> ScanResult<()> {
         self.states.push(next);
         self.empty();
         Ok(())
@@ -391,7 +391,7 @@ impl<'t> Composer<'t> {
 
     /// A node with its properties. `flush`: a sequence may stand here without
     /// being indented.
-    fn node(&mut self, block: bool, flush: bool) -> Outcome<()> {
+    fn node(&mut self, block: bool, flush: bool) -> ScanResult<()> {
         let index = self.document.tokens.len() as u32;
         let mut lexeme = self.peek()?;
         if lexeme.kind == Kind::Alias {
@@ -449,7 +449,7 @@ impl<'t> Composer<'t> {
         Ok(())
     }
 
-    fn alias(&mut self, lexeme: Lexeme) -> Outcome<()> {
+    fn alias(&mut self, lexeme: Lexeme) -> ScanResult<()> {
         let name = &self.text[lexeme.start as usize + 1..lexeme.end as usize];
         let Some(target) = self.anchors.get(name).copied() else {
             return refuse("unknown anchor referenced", lexeme);
@@ -464,7 +464,7 @@ impl<'t> Composer<'t> {
         Ok(())
     }
 
-    fn tag_name(&self, lexeme: Lexeme) -> Outcome<Box<str>> {
+    fn tag_name(&self, lexeme: Lexeme) -> ScanResult<Box<str>> {
         let (handle, suffix) = &self.scanner.names[lexeme.extra as usize];
         let prefix = match &**handle {
             "" => "",
@@ -528,6 +528,6 @@ impl<'t> Composer<'t> {
 /// Said of what follows a document without `---`.
 pub(super) const NO_SEPARATOR: &str = "did not find expected <document start>";
 
-fn refuse<T>(message: &'static str, lexeme: Lexeme) -> Outcome<T> {
-    Err(Refusal { message, offset: lexeme.start as usize })
+fn refuse<T>(message: &'static str, lexeme: Lexeme) -> ScanResult<T> {
+    Err(ScanRefusal { message, offset: lexeme.start as usize })
 }

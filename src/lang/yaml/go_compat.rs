@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Who reads a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum DocumentReader {
     /// sigs.k8s.io/yaml `Unmarshal`: kubectl, Flux's reading of text after
     /// substitution, kustomization files. Of equal keys the last wins.
     V2,
@@ -25,18 +25,18 @@ pub enum Reader {
     V3,
 }
 
-impl Reader {
+impl DocumentReader {
     fn dialect(self) -> Dialect {
         match self {
-            Reader::V2 | Reader::V2Strict => Dialect::GoYamlV2,
-            Reader::V3 => Dialect::GoYamlV3,
+            DocumentReader::V2 | DocumentReader::V2Strict => Dialect::GoYamlV2,
+            DocumentReader::V3 => Dialect::GoYamlV3,
         }
     }
 }
 
 /// What a reader refuses in a document whose syntax is fine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ReaderRefusal {
     /// In Go's words, as far as they make sense to a person.
     pub message: String,
     /// Byte offset in the text of the stream.
@@ -48,7 +48,7 @@ pub struct Refusal {
 ///
 /// In v3 a key that is no string is refused below the root, where it makes a
 /// kustomize build fail; at the root its text is the key.
-pub fn decode(source: &Arc<Source>, reader: Reader) -> Result<Node, Refusal> {
+pub fn decode(source: &Arc<Source>, reader: DocumentReader) -> Result<Node, ReaderRefusal> {
     if source.document().tokens.is_empty() {
         return Ok(Node::scalar(Value::Null, None));
     }
@@ -58,7 +58,7 @@ pub fn decode(source: &Arc<Source>, reader: Reader) -> Result<Node, Refusal> {
 
 struct Decoder<'s> {
     source: &'s Arc<Source>,
-    reader: Reader,
+    reader: DocumentReader,
     /// Decoded targets of aliases.
     aliases: FxHashMap<u32, Node>,
 }
@@ -80,11 +80,11 @@ impl Decoder<'_> {
         &self.source.document().tokens[at as usize]
     }
 
-    fn refuse<T>(&self, at: u32, message: impl Into<String>) -> Result<T, Refusal> {
-        Err(Refusal { message: message.into(), offset: self.token(at).start })
+    fn refuse<T>(&self, at: u32, message: impl Into<String>) -> Result<T, ReaderRefusal> {
+        Err(ReaderRefusal { message: message.into(), offset: self.token(at).start })
     }
 
-    fn node(&mut self, at: u32, root: bool) -> Result<Node, Refusal> {
+    fn node(&mut self, at: u32, root: bool) -> Result<Node, ReaderRefusal> {
         let token = *self.token(at);
         match token.kind {
             TokenKind::Alias => {
@@ -133,7 +133,7 @@ impl Decoder<'_> {
     }
 
     /// What a scalar is in JSON.
-    fn value(&self, at: u32) -> Result<Value, Refusal> {
+    fn value(&self, at: u32) -> Result<Value, ReaderRefusal> {
         Ok(match self.scalar(at)? {
             Scalar::Null => Value::Null,
             Scalar::Bool(value) => Value::Bool(value),
@@ -156,7 +156,7 @@ impl Decoder<'_> {
         Node::Built(Arc::new(Built { value, origin: Some(Origin::Token(self.source.clone(), at)) }))
     }
 
-    fn scalar(&self, at: u32) -> Result<Scalar<'static>, Refusal> {
+    fn scalar(&self, at: u32) -> Result<Scalar<'static>, ReaderRefusal> {
         let node = NodeRef::Source(self.source, at);
         let text = node.text().unwrap_or_default();
         let tag = self.document().tag(at).map(|tag| &*tag.name);
@@ -180,17 +180,17 @@ impl Decoder<'_> {
     }
 
     /// Decode a mapping into `out`. `merged`: through a merge key.
-    fn mapping(&mut self, at: u32, root: bool, merged: bool, out: &mut Pairs) -> Result<(), Refusal> {
+    fn mapping(&mut self, at: u32, root: bool, merged: bool, out: &mut Pairs) -> Result<(), ReaderRefusal> {
         let pairs = self.pairs(at);
-        if self.reader == Reader::V3 {
+        if self.reader == DocumentReader::V3 {
             self.refuse_duplicates(&pairs)?;
         }
         let mut merge = None;
         for (key, value) in pairs {
             if self.is_merge(key) {
                 match self.reader {
-                    Reader::V3 => merge = Some(value),
-                    Reader::V2 | Reader::V2Strict => self.merge(value, out)?,
+                    DocumentReader::V3 => merge = Some(value),
+                    DocumentReader::V2 | DocumentReader::V2Strict => self.merge(value, out)?,
                 }
                 continue;
             }
@@ -200,11 +200,11 @@ impl Decoder<'_> {
             }
             let scalar = self.scalar(target)?;
             let text = match json_key(&scalar, self.reader.dialect()) {
-                Ok(_) if !root && self.reader == Reader::V3 && !self.tagged_as_string(target) => {
+                Ok(_) if !root && self.reader == DocumentReader::V3 && !self.tagged_as_string(target) => {
                     return self.refuse(key, "a map with a key of another tag than !!str is no JSON object");
                 }
                 Ok(text) => text.into_owned(),
-                Err(_) if root && self.reader == Reader::V3 => {
+                Err(_) if root && self.reader == DocumentReader::V3 => {
                     NodeRef::Source(self.source, target).text().unwrap_or_default().into_owned()
                 }
                 Err(message) => return self.refuse(key, message),
@@ -220,12 +220,12 @@ impl Decoder<'_> {
                     }
                     out.entries.push((text, entry));
                 }
-                Some(_) if self.reader == Reader::V2Strict => {
+                Some(_) if self.reader == DocumentReader::V2Strict => {
                     return self.refuse(key, format!("key {:?} already set in map", &*text));
                 }
                 // In v3 what is there stays against what is merged; in v2 the last
                 // wins, merged or not.
-                Some(_) if self.reader == Reader::V3 && merged => {}
+                Some(_) if self.reader == DocumentReader::V3 && merged => {}
                 Some(place) => out.entries[place].1 = entry,
             }
         }
@@ -241,7 +241,7 @@ impl Decoder<'_> {
         matches!(tag, None | Some("!" | "tag:yaml.org,2002:str"))
     }
 
-    fn follow(&self, at: u32) -> Result<u32, Refusal> {
+    fn follow(&self, at: u32) -> Result<u32, ReaderRefusal> {
         let token = self.token(at);
         match token.kind {
             TokenKind::Alias if token.extra <= at && at < self.token(token.extra).next => {
@@ -253,7 +253,7 @@ impl Decoder<'_> {
     }
 
     /// v3 compares kind and text of keys, so that `1` and `0x1` pass here.
-    fn refuse_duplicates(&self, pairs: &[(u32, u32)]) -> Result<(), Refusal> {
+    fn refuse_duplicates(&self, pairs: &[(u32, u32)]) -> Result<(), ReaderRefusal> {
         let mut seen = FxHashMap::default();
         for (key, _) in pairs {
             let token = self.token(*key);
@@ -289,7 +289,7 @@ impl Decoder<'_> {
 
     /// Merge a map or a list of maps. v2 steps backwards through the list and
     /// overwrites, v3 forwards and keeps: either way the first map wins.
-    fn merge(&mut self, value: u32, out: &mut Pairs) -> Result<(), Refusal> {
+    fn merge(&mut self, value: u32, out: &mut Pairs) -> Result<(), ReaderRefusal> {
         const WANTED: &str = "map merge requires map or sequence of maps as the value";
         let mut maps = Vec::new();
         match self.token(value).kind {
@@ -303,7 +303,7 @@ impl Decoder<'_> {
             }
             _ => maps.push(value),
         }
-        if self.reader != Reader::V3 {
+        if self.reader != DocumentReader::V3 {
             maps.reverse();
         }
         for map in maps {
@@ -420,7 +420,7 @@ fn allowed_ratio(decoded: u64) -> f64 {
 /// only blanks and a comment may stand. One that nothing stands before is a
 /// part of its document. Every line ends with `\n` afterwards, the last one too,
 /// so that a block scalar there gains a line break.
-pub fn apimachinery_documents(text: &str) -> Result<Vec<String>, Refusal> {
+pub fn apimachinery_documents(text: &str) -> Result<Vec<String>, ReaderRefusal> {
     let mut documents = Vec::new();
     let mut current = String::new();
     let mut offset = 0;
@@ -445,7 +445,7 @@ pub fn apimachinery_documents(text: &str) -> Result<Vec<String>, Refusal> {
 
 /// The documents that kustomize cuts a text into, or the separator that it
 /// refuses. A `---` at the very start is part of the first document.
-pub fn kustomize_documents(text: &str) -> Result<Vec<String>, Refusal> {
+pub fn kustomize_documents(text: &str) -> Result<Vec<String>, ReaderRefusal> {
     let text = text.replace("\r\n", "\n");
     let mut documents = Vec::new();
     let mut start = 0;
@@ -466,12 +466,12 @@ pub fn kustomize_documents(text: &str) -> Result<Vec<String>, Refusal> {
     Ok(documents)
 }
 
-fn check_separator(rest: &str, offset: usize) -> Result<(), Refusal> {
+fn check_separator(rest: &str, offset: usize) -> Result<(), ReaderRefusal> {
     let rest = rest.trim();
     if rest.is_empty() || rest.starts_with('#') {
         return Ok(());
     }
-    Err(Refusal { message: format!("invalid document separator: --- {rest}"), offset: offset as u32 })
+    Err(ReaderRefusal { message: format!("invalid document separator: --- {rest}"), offset: offset as u32 })
 }
 
 #[cfg(test)]
@@ -480,7 +480,7 @@ mod tests {
     use super::*;
 
     /// A document as `reader` reads it, in one line; or why it refuses it.
-    fn read(text: &str, reader: Reader) -> String {
+    fn read(text: &str, reader: DocumentReader) -> String {
         let nodes = parse_nodes("t.yaml", text);
         let Some(Node::Source(source, _)) = nodes.first() else {
             return "unreadable".to_owned();
@@ -527,9 +527,9 @@ mod tests {
             ("a: yes\n", "{a:true}", "{a:true}", "{a:\"yes\"}"),
         ];
         for (text, v2, strict, v3) in table {
-            assert_eq!(read(text, Reader::V2), v2, "v2 {text}");
-            assert_eq!(read(text, Reader::V2Strict), strict, "strict {text}");
-            assert_eq!(read(text, Reader::V3), v3, "v3 {text}");
+            assert_eq!(read(text, DocumentReader::V2), v2, "v2 {text}");
+            assert_eq!(read(text, DocumentReader::V2Strict), strict, "strict {text}");
+            assert_eq!(read(text, DocumentReader::V3), v3, "v3 {text}");
         }
     }
 
@@ -540,7 +540,7 @@ mod tests {
             ("? [a]\n: 1\n", "invalid map key"),
             ("a: !!int x\n", "cannot decode !!str `x` as a !!int"),
         ] {
-            for reader in [Reader::V2, Reader::V2Strict, Reader::V3] {
+            for reader in [DocumentReader::V2, DocumentReader::V2Strict, DocumentReader::V3] {
                 assert_eq!(read(text, reader), message, "{reader:?} {text}");
             }
         }

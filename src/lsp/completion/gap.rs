@@ -18,7 +18,7 @@ pub(super) struct Gap {
 }
 
 /// The line that the cursor is in, cut at the word that is being written.
-pub(super) struct Line<'t> {
+pub(super) struct CursorLine<'t> {
     /// Everything before the word.
     head: &'t str,
     /// Everything behind it.
@@ -29,8 +29,8 @@ pub(super) struct Line<'t> {
     pub(super) word: (usize, usize),
 }
 
-impl<'t> Line<'t> {
-    pub(super) fn of(text: &'t str, offset: usize) -> Line<'t> {
+impl<'t> CursorLine<'t> {
+    pub(super) fn of(text: &'t str, offset: usize) -> CursorLine<'t> {
         let start = text[..offset].rfind(['\n', '\r']).map_or(0, |at| at + 1);
         let is_end = |c: char| c.is_whitespace() || "{}[],\"'".contains(c);
         let word = text[start..offset].rfind(is_end).map_or(start, |at| start + at + 1);
@@ -38,7 +38,7 @@ impl<'t> Line<'t> {
         // The colon of a key that is written already is no part of it.
         let written = text[word..end].trim_end_matches(':');
         let end = (word + written.len()).max(offset);
-        Line { head: &text[..word], tail: &text[end..], before: &text[start..word], word: (word, end) }
+        CursorLine { head: &text[..word], tail: &text[end..], before: &text[start..word], word: (word, end) }
     }
 
     fn is_value(&self) -> bool {
@@ -64,7 +64,7 @@ impl<'t> Line<'t> {
 }
 
 impl Gap {
-    pub(super) fn find(path: &str, line: &Line<'_>) -> Option<Gap> {
+    pub(super) fn find(path: &str, line: &CursorLine<'_>) -> Option<Gap> {
         let is_item = line.is_item();
         let is_key = !line.is_value() && !is_item;
         [true, false].into_iter().find_map(|whole| {

@@ -8,7 +8,7 @@ use super::class;
 use super::links::variables_at;
 use super::place::{directory, memberships};
 use super::position::Ruler;
-use super::state::State;
+use super::state::ServerState;
 use super::values::{Defaults, below_values};
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
@@ -17,18 +17,18 @@ use crate::lang::text::clean;
 use crate::lang::yaml::{NodeRef, pointer_segments};
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::cluster_api_kinds::CORE;
-use crate::model::keys::{FLUX, Grammar, Shape};
+use crate::model::keys::{FLUX, Grammar, KeyShape};
 use crate::model::kinds::is_kustomization;
 use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
-use crate::rewrite::refactor::class::Part;
+use crate::rewrite::refactor::class::ClassPartKind;
 use crate::rewrite::subject::home;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
 use crate::world::named::named_by;
 use crate::world::schemas::KindSchema;
 use crate::world::{ApplyTarget, Cluster, Effective};
-use gap::{Gap, Line};
+use gap::{CursorLine, Gap};
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Documentation, Range,
     TextDocumentPositionParams, TextEdit,
@@ -63,12 +63,15 @@ impl Offer {
 }
 
 /// The answer at a place.
-pub(super) fn complete(state: &State<'_>, parameters: &TextDocumentPositionParams) -> Option<CompletionList> {
+pub(super) fn complete(
+    state: &ServerState<'_>,
+    parameters: &TextDocumentPositionParams,
+) -> Option<CompletionList> {
     let path = state.path(&parameters.text_document.uri)?;
     let text = state.text(&path)?;
     let ruler = Ruler::new(text, state.encoding);
     let offset = ruler.offset(parameters.position);
-    let line = Line::of(text, offset);
+    let line = CursorLine::of(text, offset);
     let mut word = line.word;
     let offers = match open_variable(text, offset) {
         Some(start) => {
@@ -116,7 +119,7 @@ fn open_variable(text: &str, offset: usize) -> Option<usize> {
     text[start..offset].chars().all(|c| c.is_alphanumeric() || c == '_').then_some(start)
 }
 
-fn variables(state: &State<'_>, path: &str, text: &str, offset: usize) -> Vec<Offer> {
+fn variables(state: &ServerState<'_>, path: &str, text: &str, offset: usize) -> Vec<Offer> {
     // The text with a hole may not parse; the objects are those of the file before.
     let own = objects_in(state, path, None);
     let mut names = variables_at(state.world(), &own);
@@ -134,7 +137,7 @@ fn variables(state: &State<'_>, path: &str, text: &str, offset: usize) -> Vec<Of
 
 /// The effective objects that a file states; those of this kind and name where it is
 /// known.
-fn objects_in<'w>(state: &'w State<'_>, path: &str, id: Option<&ObjectId>) -> Vec<&'w Effective> {
+fn objects_in<'w>(state: &'w ServerState<'_>, path: &str, id: Option<&ObjectId>) -> Vec<&'w Effective> {
     let own = state.world().objects.iter().filter(|object| {
         let is_here = home(object).is_some_and(|home| home.file.is_at(path));
         let same =
@@ -145,7 +148,7 @@ fn objects_in<'w>(state: &'w State<'_>, path: &str, id: Option<&ObjectId>) -> Ve
 }
 
 /// The clusters that a document's objects are in; all of them for a new one.
-fn clusters_of<'w>(state: &'w State<'_>, own: &[&'w Effective]) -> Vec<&'w Cluster> {
+fn clusters_of<'w>(state: &'w ServerState<'_>, own: &[&'w Effective]) -> Vec<&'w Cluster> {
     let world = state.world();
     let mut clusters: Vec<&Cluster> = Vec::new();
     for (cluster, _) in own.iter().flat_map(|object| memberships(world, object)) {
@@ -156,7 +159,7 @@ fn clusters_of<'w>(state: &'w State<'_>, own: &[&'w Effective]) -> Vec<&'w Clust
     if clusters.is_empty() { world.applied_clusters().collect() } else { clusters }
 }
 
-fn offers(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
+fn offers(state: &ServerState<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
     if FILE_NAMES.contains(&path.rsplit('/').next().unwrap_or(path)) {
         let of_paths = paths_of_kustomization(state, path, gap);
         if !of_paths.is_empty() {
@@ -184,7 +187,7 @@ fn offers(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
 }
 
 /// Names of objects that the reference at the cursor may take.
-fn names(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+fn names(state: &ServerState<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
     let Some(id) = id else { return Vec::new() };
     let world = state.world();
     let clusters = clusters_of(state, own);
@@ -241,27 +244,32 @@ fn names(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]
 
 /// Variables and classes of workers where a Cluster or its class names one, and the
 /// values that a variable takes.
-fn parts_of_class(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+fn parts_of_class(
+    state: &ServerState<'_>,
+    gap: &Gap,
+    id: Option<&ObjectId>,
+    own: &[&Effective],
+) -> Vec<Offer> {
     let Some(id) = id.filter(|id| id.group() == CORE) else { return Vec::new() };
     let (node, pointer) = (gap.root(), &*gap.pointer);
     let kind = CompletionItemKind::VARIABLE;
-    let offers = |class: NodeRef<'_>, part: Part, taken: &[String]| {
+    let offers = |class: NodeRef<'_>, part: ClassPartKind, taken: &[String]| {
         let entries = class::entries(class, part).into_iter();
         let named = entries.filter_map(|entry| Some((entry.str_at(&format!("/{}", part.key()))?, entry)));
         let free = named.filter(|(name, _)| **name != *MARK && !taken.iter().any(|one| *one == **name));
         let offer = |(name, entry): (Cow<'_, str>, NodeRef<'_>)| match part {
-            Part::Variable => Offer::new(&name, kind).detail(class::type_of(entry)),
-            Part::Worker => Offer::new(&name, CompletionItemKind::CLASS),
+            ClassPartKind::Variable => Offer::new(&name, kind).detail(class::type_of(entry)),
+            ClassPartKind::Worker => Offer::new(&name, CompletionItemKind::CLASS),
         };
         free.map(offer).collect::<Vec<Offer>>()
     };
     if &*id.kind == "ClusterClass" && pointer.starts_with("/spec/patches/") {
         if pointer.ends_with("/valueFrom/variable") {
             let builtin = class::BUILTINS.iter().map(|name| Offer::new(name, CompletionItemKind::CONSTANT));
-            return offers(node, Part::Variable, &[]).into_iter().chain(builtin).collect();
+            return offers(node, ClassPartKind::Variable, &[]).into_iter().chain(builtin).collect();
         }
         if pointer.contains("/selector/matchResources/") && pointer.contains("/names/") {
-            return offers(node, Part::Worker, &[]);
+            return offers(node, ClassPartKind::Worker, &[]);
         }
     }
     let Some((part, entry)) = class::entry_of_cluster(node, pointer).filter(|_| &*id.kind == "Cluster")
@@ -276,24 +284,24 @@ fn parts_of_class(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&E
     let class = class.node.get_ref();
     if let Some(entry) = pointer.strip_suffix("/value") {
         let name = node.str_at(&format!("{entry}/name"));
-        let entries = class::entries(class, Part::Variable).into_iter();
+        let entries = class::entries(class, ClassPartKind::Variable).into_iter();
         let own = entries.filter(|entry| name.is_some() && entry.str_at("/name") == name);
         let values = own.flat_map(class::values_of).collect::<Vec<String>>();
         return values.iter().map(|value| Offer::new(value, CompletionItemKind::ENUM_MEMBER)).collect();
     }
     let list = entry.rsplit_once('/').map_or("", |(list, _)| list);
     let taken: Vec<String> = match part {
-        Part::Variable => {
+        ClassPartKind::Variable => {
             node.items_at(list).filter_map(|one| one.str_at("/name")).map(Cow::into_owned).collect()
         }
         // Many sets of machines may be of one class.
-        Part::Worker => Vec::new(),
+        ClassPartKind::Worker => Vec::new(),
     };
     offers(class, part, &taken)
 }
 
 /// Directories for `spec.path` of a Flux Kustomization.
-fn directories(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+fn directories(state: &ServerState<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
     if gap.pointer != "/spec/path" || !id.is_some_and(is_kustomization) {
         return Vec::new();
     }
@@ -319,7 +327,7 @@ fn directories(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effe
 }
 
 /// Paths that a kustomization file may name.
-fn paths_of_kustomization(state: &State<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
+fn paths_of_kustomization(state: &ServerState<'_>, path: &str, gap: &Gap) -> Vec<Offer> {
     let list = ["/resources/", "/components/", "/bases/", "/crds/", "/patchesStrategicMerge/"];
     let is_path = list.iter().any(|list| gap.pointer.starts_with(list));
     let is_patch = gap.pointer.starts_with("/patches") && gap.pointer.ends_with("/path");
@@ -380,7 +388,7 @@ fn metadata_keys(gap: &Gap, id: Option<&ObjectId>) -> Vec<Offer> {
     };
     all.filter(fits)
         .map(|key| {
-            let colon = if key.shape == Shape::Exact { ": " } else { "" };
+            let colon = if key.shape == KeyShape::Exact { ": " } else { "" };
             let insert = format!("{}{colon}", key.name);
             let note = if key.released { "" } else { " (a proposal)" };
             let offer = Offer { insert, ..Offer::new(key.name, CompletionItemKind::PROPERTY) };
@@ -416,7 +424,7 @@ fn metadata_values(gap: &Gap) -> Vec<Offer> {
 
 /// The schemas that judge an object, the newest first.
 fn with_schema<T>(
-    state: &State<'_>,
+    state: &ServerState<'_>,
     id: &ObjectId,
     own: &[&Effective],
     read: impl FnOnce(&Schema) -> T,
@@ -434,7 +442,12 @@ fn with_schema<T>(
 }
 
 /// Fields that the map at the cursor has and does not hold yet, the required first.
-fn schema_fields(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+fn schema_fields(
+    state: &ServerState<'_>,
+    gap: &Gap,
+    id: Option<&ObjectId>,
+    own: &[&Effective],
+) -> Vec<Offer> {
     let Some(id) = id else {
         // Every document begins so.
         let top = ["apiVersion", "kind", "metadata", "spec"].into_iter();
@@ -470,7 +483,12 @@ fn schema_fields(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Ef
 }
 
 /// Words that the field at the cursor takes.
-fn schema_values(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Effective]) -> Vec<Offer> {
+fn schema_values(
+    state: &ServerState<'_>,
+    gap: &Gap,
+    id: Option<&ObjectId>,
+    own: &[&Effective],
+) -> Vec<Offer> {
     let Some(id) = id else { return Vec::new() };
     let path = gap.path();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -505,7 +523,7 @@ fn schema_values(state: &State<'_>, gap: &Gap, id: Option<&ObjectId>, own: &[&Ef
 }
 
 /// Keys of values that the chart of a release knows and that the map does not hold yet.
-fn chart_keys(state: &State<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
+fn chart_keys(state: &ServerState<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
     let Some(pointer) = below_values(&gap.pointer) else { return Vec::new() };
     let Some(chart) = Defaults::of(state.world(), own) else { return Vec::new() };
     let here = gap.root().at(&gap.pointer);
@@ -522,7 +540,7 @@ fn chart_keys(state: &State<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
 }
 
 /// Words that a value of a release may be, by its chart.
-fn chart_words(state: &State<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
+fn chart_words(state: &ServerState<'_>, gap: &Gap, own: &[&Effective]) -> Vec<Offer> {
     let pointer = below_values(&gap.pointer).filter(|pointer| !pointer.is_empty());
     let words = pointer.and_then(|pointer| Some(Defaults::of(state.world(), own)?.words(pointer)));
     let words = words.unwrap_or_default();

@@ -25,7 +25,7 @@ pub struct MetadataKey {
     /// The whole key, or what every such key begins with.
     pub name: &'static str,
     /// Whether `name` is the whole key.
-    pub shape: Shape,
+    pub shape: KeyShape,
     /// Where the reader looks for it.
     pub field: KeyField,
     /// On which kinds it takes effect (their own metadata, not a pod template's).
@@ -50,7 +50,7 @@ pub struct MetadataKey {
 
 /// How a [`Key`]'s name is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum KeyShape {
     /// The name is the whole key.
     Exact,
     /// Every key that begins with the name.
@@ -147,7 +147,7 @@ pub enum Grammar {
 
 /// What a controller makes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ValueReading {
     /// The key does what it is for.
     Effective,
     /// The value says what holds without the key: `enabled`, or nothing at all.
@@ -158,11 +158,11 @@ pub enum Reading {
 
 impl Grammar {
     /// What the reader makes of `value`.
-    pub fn read(self, value: &str) -> Reading {
+    pub fn read(self, value: &str) -> ValueReading {
         let effective = match self {
             Grammar::Free | Grammar::Presence => true,
             Grammar::PresenceBut(off) => {
-                return if value == off { Reading::Idle } else { Reading::Effective };
+                return if value == off { ValueReading::Idle } else { ValueReading::Effective };
             }
             Grammar::Word { does, idle, exact } => {
                 let same = |word: &&str| {
@@ -171,7 +171,7 @@ impl Grammar {
                 if !does.iter().any(same)
                     && (value.is_empty() || idle.iter().any(|w| w.eq_ignore_ascii_case(value)))
                 {
-                    return Reading::Idle;
+                    return ValueReading::Idle;
                 }
                 does.iter().any(same)
             }
@@ -181,7 +181,7 @@ impl Grammar {
             Grammar::Int(least, most) => value.parse::<i64>().is_ok_and(|n| (least..=most).contains(&n)),
             Grammar::GoogleAudience => is_google_audience(value),
         };
-        if effective { Reading::Effective } else { Reading::Unread }
+        if effective { ValueReading::Effective } else { ValueReading::Unread }
     }
 
     /// The value that was probably meant by one that isn't understood: the same
@@ -274,7 +274,7 @@ pub(crate) enum Openness {
 
 /// What a registry says about a key.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum KeyStanding {
     /// It is one of the registry's.
     Known(&'static MetadataKey),
     /// The part before the slash is wrong; the keys that may be meant, best first.
@@ -321,8 +321,8 @@ impl Registry {
         marks: &'static [&'static str],
         root: Option<&'static str>,
     ) -> Registry {
-        let exact = keys.iter().filter(|k| k.shape == Shape::Exact).map(|k| (k.name, k)).collect();
-        let mut prefixes: Vec<_> = keys.iter().filter(|k| k.shape == Shape::Prefix).collect();
+        let exact = keys.iter().filter(|k| k.shape == KeyShape::Exact).map(|k| (k.name, k)).collect();
+        let mut prefixes: Vec<_> = keys.iter().filter(|k| k.shape == KeyShape::Prefix).collect();
         prefixes.sort_by_key(|k| std::cmp::Reverse(k.name.len()));
         Registry { keys, domains, marks, root, exact, prefixes }
     }
@@ -346,36 +346,36 @@ impl Registry {
     }
 
     /// How a key relates to the known ones.
-    pub(crate) fn standing(&self, key: &str) -> Standing {
+    pub(crate) fn standing(&self, key: &str) -> KeyStanding {
         if let Some(known) = self.lookup(key) {
-            return Standing::Known(known);
+            return KeyStanding::Known(known);
         }
         if key.len() > LONGEST_KEY || !self.marks.iter().any(|mark| key.contains(mark)) {
-            return Standing::Foreign;
+            return KeyStanding::Foreign;
         }
         let Some((prefix, name)) = key.split_once('/') else {
             return self
                 .without_slash(key)
-                .map_or(Standing::Foreign, |meant| Standing::WrongPrefix(vec![meant]));
+                .map_or(KeyStanding::Foreign, |meant| KeyStanding::WrongPrefix(vec![meant]));
         };
         if name.is_empty() || name.contains('/') {
-            return Standing::Foreign;
+            return KeyStanding::Foreign;
         }
         let Some(domain) = self.domain_of(key) else {
             let meant = self.near_domains(prefix, name);
-            return if meant.is_empty() { Standing::Foreign } else { Standing::WrongPrefix(meant) };
+            return if meant.is_empty() { KeyStanding::Foreign } else { KeyStanding::WrongPrefix(meant) };
         };
         if domain.openness == Openness::Open {
-            return Standing::Open;
+            return KeyStanding::Open;
         }
         let elsewhere = self.same_name_elsewhere(prefix, name);
         if !elsewhere.is_empty() {
-            return Standing::WrongPrefix(elsewhere);
+            return KeyStanding::WrongPrefix(elsewhere);
         }
         match (self.near_name(domain.name, name), domain.openness) {
-            (Some(near), _) => Standing::NearMiss(near),
-            (None, Openness::Closed) => Standing::Unknown,
-            (None, _) => Standing::Foreign,
+            (Some(near), _) => KeyStanding::NearMiss(near),
+            (None, Openness::Closed) => KeyStanding::Unknown,
+            (None, _) => KeyStanding::Foreign,
         }
     }
 
@@ -393,7 +393,9 @@ impl Registry {
         let mut found: Vec<_> = self
             .keys
             .iter()
-            .filter(|k| k.shape == Shape::Exact && matches!(k.class, KeyOwner::Setting | KeyOwner::Request))
+            .filter(|k| {
+                k.shape == KeyShape::Exact && matches!(k.class, KeyOwner::Setting | KeyOwner::Request)
+            })
             .filter(|k| k.local_name() == name && k.domain() != prefix)
             .collect();
         found.sort_by_key(|k| edit_distance(prefix, k.domain(), usize::MAX));
@@ -413,7 +415,9 @@ impl Registry {
                 _ => self
                     .keys
                     .iter()
-                    .find(|k| k.shape == Shape::Exact && k.domain() == domain.name && k.local_name() == name)
+                    .find(|k| {
+                        k.shape == KeyShape::Exact && k.domain() == domain.name && k.local_name() == name
+                    })
                     .or_else(|| self.near_name(domain.name, name))
                     .map(|k| k.local_name()),
             };
@@ -434,7 +438,7 @@ impl Registry {
         let candidates = self
             .keys
             .iter()
-            .filter(|k| k.shape == Shape::Exact && k.domain() == domain && k.name.contains('/'));
+            .filter(|k| k.shape == KeyShape::Exact && k.domain() == domain && k.name.contains('/'));
         let near = suggest(name, candidates.clone().map(|k| k.local_name()))?;
         candidates.into_iter().find(|k| k.local_name() == near)
     }
@@ -522,10 +526,10 @@ pub(crate) fn table_faults(registry: &Registry) -> Vec<String> {
             fault("the effect is no predicate");
         }
         let example = match key.shape {
-            Shape::Exact => key.name.to_owned(),
-            Shape::Prefix if key.name.ends_with(['/', '-']) => format!("{}x", key.name),
-            Shape::Prefix if key.name.contains('/') => key.name.to_owned(),
-            Shape::Prefix => format!("{}/x", key.name),
+            KeyShape::Exact => key.name.to_owned(),
+            KeyShape::Prefix if key.name.ends_with(['/', '-']) => format!("{}x", key.name),
+            KeyShape::Prefix if key.name.contains('/') => key.name.to_owned(),
+            KeyShape::Prefix => format!("{}/x", key.name),
         };
         if crate::model::metadata::label_key_fault(&example).is_some() {
             fault("no qualified name");
@@ -537,7 +541,7 @@ pub(crate) fn table_faults(registry: &Registry) -> Vec<String> {
             fault("not found by lookup");
         }
         if let Grammar::Word { does, .. } = key.value
-            && does.iter().any(|word| key.value.read(word) != Reading::Effective)
+            && does.iter().any(|word| key.value.read(word) != ValueReading::Effective)
         {
             fault("one of its own words does nothing");
         }

@@ -1,7 +1,7 @@
 //! Flux's keys and domains. Matching where nothing else is said: fluxcd/pkg
 //! `ssa/utils` `AnyInMetadata` (label or annotation, case ignored, empty ignored).
 
-use super::{Domain, Grammar, KeyField, KeyOwner, Kinds, MetadataKey, On, Openness, Shape, Unread};
+use super::{Domain, Grammar, KeyField, KeyOwner, KeyShape, Kinds, MetadataKey, On, Openness, Unread};
 
 const KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io";
 const HELM: &str = "helm.toolkit.fluxcd.io";
@@ -44,7 +44,7 @@ const ENABLED: Grammar = Grammar::Word { does: &["enabled"], idle: &["disabled",
 /// A released annotation that a person sets on any object.
 const SETTING: MetadataKey = MetadataKey {
     name: "",
-    shape: Shape::Exact,
+    shape: KeyShape::Exact,
     field: KeyField::Annotation,
     on: On::Any,
     value: Grammar::Free,
@@ -181,7 +181,7 @@ pub(crate) static KEYS: &[MetadataKey] = &[
     // pkg `runtime/events/recorder.go` `AnnotatedEventf`.
     MetadataKey {
         name: "event.toolkit.fluxcd.io/",
-        shape: Shape::Prefix,
+        shape: KeyShape::Prefix,
         on: On::Only(EMITTERS),
         reader: "the controllers' event recorder",
         effect: "adds a key to the object's events and notifications",

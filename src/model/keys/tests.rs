@@ -39,12 +39,12 @@ fn keys_are_told_apart() {
     ];
     for (key, expected) in cases {
         let found = match FLUX.standing(key) {
-            Standing::Known(k) => format!("known {}", k.name),
-            Standing::WrongPrefix(meant) => format!("prefix {}", meant[0]),
-            Standing::NearMiss(k) => format!("near {}", k.name),
-            Standing::Unknown => "unknown".into(),
-            Standing::Open => "open".into(),
-            Standing::Foreign => "foreign".into(),
+            KeyStanding::Known(k) => format!("known {}", k.name),
+            KeyStanding::WrongPrefix(meant) => format!("prefix {}", meant[0]),
+            KeyStanding::NearMiss(k) => format!("near {}", k.name),
+            KeyStanding::Unknown => "unknown".into(),
+            KeyStanding::Open => "open".into(),
+            KeyStanding::Foreign => "foreign".into(),
         };
         assert_eq!(found, expected, "{key}");
     }
@@ -52,7 +52,7 @@ fn keys_are_told_apart() {
 
 #[test]
 fn values_are_read_as_their_controllers_do() {
-    use Reading::{Effective, Idle, Unread};
+    use ValueReading::{Effective, Idle, Unread};
     let cases = [
         ("kustomize.toolkit.fluxcd.io/prune", "disabled", Effective),
         ("kustomize.toolkit.fluxcd.io/prune", "Disabled", Effective),

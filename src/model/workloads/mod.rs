@@ -14,6 +14,6 @@ mod values;
 pub(crate) use derived::{Derived, derived};
 pub(crate) use operators::{NameForm, Unseen, unseen};
 pub(crate) use pods::{pod_spec, pod_template};
-pub(crate) use reference::Reference;
+pub(crate) use reference::WorkloadReference;
 pub(crate) use references::{is_judged, references};
 pub(crate) use scope::is_cluster_scoped;

@@ -56,7 +56,7 @@ const fn beginning(kind: &'static str, before: &'static str, after: &'static str
 }
 
 /// A kind of an operator.
-pub(super) struct Row {
+pub(super) struct OperatorKind {
     pub(super) group: &'static str,
     /// `*` for each kind of the group that has no row above.
     pub(super) kind: &'static str,
@@ -65,12 +65,17 @@ pub(super) struct Row {
     pub(super) unseen: Unseen,
 }
 
-const fn row(group: &'static str, kind: &'static str, makes: &'static [Naming]) -> Row {
-    Row { group, kind, makes, unseen: Unseen::Nothing }
+const fn row(group: &'static str, kind: &'static str, makes: &'static [Naming]) -> OperatorKind {
+    OperatorKind { group, kind, makes, unseen: Unseen::Nothing }
 }
 
-const fn opening(group: &'static str, kind: &'static str, makes: &'static [Naming], unseen: Unseen) -> Row {
-    Row { group, kind, makes, unseen }
+const fn opening(
+    group: &'static str,
+    kind: &'static str,
+    makes: &'static [Naming],
+    unseen: Unseen,
+) -> OperatorKind {
+    OperatorKind { group, kind, makes, unseen }
 }
 
 pub(super) const SECRET: &str = "Secret";
@@ -83,7 +88,7 @@ pub(super) const CLAIM: &str = "PersistentVolumeClaim";
 const PARTS: Unseen =
     Unseen::Kinds(&[CLAIM, CONFIG_MAP, SECRET, SERVICE, ACCOUNT, "Deployment", "StatefulSet"]);
 
-static ROWS: &[Row] = &[
+static ROWS: &[OperatorKind] = &[
     // acid.zalan.do: postgres-operator `pkg/cluster/util.go`, `k8sres.go`.
     opening(
         "acid.zalan.do",
@@ -388,7 +393,7 @@ static ROWS: &[Row] = &[
 /// Kubernetes' own groups beside those that end in `.k8s.io`.
 const OWN_GROUPS: [&str; 5] = ["", "apps", "autoscaling", "batch", "policy"];
 
-pub(super) fn row_of(id: &ObjectId) -> Option<&'static Row> {
+pub(super) fn row_of(id: &ObjectId) -> Option<&'static OperatorKind> {
     let (group, kind) = (id.group(), &*id.kind);
     let mut of_group = ROWS.iter().filter(|row| row.group == group);
     of_group.find(|row| row.kind == kind || row.kind == "*")

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// A reference of a workload, a route or an operator's object to another object.
 #[derive(Clone, Debug)]
-pub(crate) struct Reference<'a> {
+pub(crate) struct WorkloadReference<'a> {
     /// JSON Pointer of the map that names the target, or of the name itself.
     pub pointer: String,
     /// The node that holds the name: what to point at.

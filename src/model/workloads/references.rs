@@ -7,7 +7,7 @@
 //! external-snapshotter `volumesnapshot/v1`; prometheus-operator `monitoring/v1`.
 
 use super::pods::pod_spec;
-use super::reference::Reference;
+use super::reference::WorkloadReference;
 use super::scope::is_cluster_scoped;
 use crate::lang::yaml::NodeRef;
 use crate::model::{ObjectId, kinds};
@@ -447,7 +447,7 @@ pub(crate) fn is_judged(group: &str, kind: &str) -> bool {
 }
 
 /// The references of an object, in the order of the table.
-pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<Reference<'a>> {
+pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<WorkloadReference<'a>> {
     let mut found = Vec::new();
     if let Some((prefix, spec)) = pod_spec(id, node) {
         POD.iter().for_each(|field| read_all(id, spec, field, prefix, &mut found));
@@ -471,7 +471,7 @@ fn read_all<'a>(
     node: NodeRef<'a>,
     field: &'static WorkloadField,
     prefix: &str,
-    found: &mut Vec<Reference<'a>>,
+    found: &mut Vec<WorkloadReference<'a>>,
 ) {
     each(node, field.pointer, &mut prefix.to_owned(), &mut |pointer, at| {
         found.extend(read(id, field, pointer, at))
@@ -502,7 +502,7 @@ fn read<'a>(
     field: &'static WorkloadField,
     pointer: &str,
     at: NodeRef<'a>,
-) -> Option<Reference<'a>> {
+) -> Option<WorkloadReference<'a>> {
     let stated = |key: &str| at.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
     let name_node = match field.name {
         Name::At(key) => at.get(key)?,
@@ -530,7 +530,7 @@ fn read<'a>(
     for pattern in field.keys {
         each(at, &format!("/{pattern}"), &mut String::new(), &mut |_, key| keys.push(key));
     }
-    Some(Reference {
+    Some(WorkloadReference {
         pointer: pointer.to_owned(),
         name_node,
         name: name_node.as_str().filter(|name| !name.is_empty()),

@@ -4,7 +4,7 @@
 //! Source: the values of the charts that most repositories use (bitnami's common library,
 //! bjw-s' app-template, prometheus-community, grafana), which copy Kubernetes' own words.
 
-use super::reference::Reference;
+use super::reference::WorkloadReference;
 use super::scope::is_cluster_scoped;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ static WORDS: [Word; 21] = [
 ];
 
 /// The references in the values of a release, with pointers into the HelmRelease.
-pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut Vec<Reference<'a>>) {
+pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut Vec<WorkloadReference<'a>>) {
     // An explicit stack: values nest as they like.
     let mut stack = vec![("/spec/values".to_owned(), values)];
     while let Some((pointer, node)) = stack.pop() {
@@ -78,7 +78,7 @@ pub(super) fn references<'a>(namespace: &str, values: NodeRef<'a>, found: &mut V
 
 /// What a volume in the words of bjw-s' library names: `{type: configMap, name: …}`.
 /// Source: bjw-s-labs/helm-charts `charts/library/common/templates/lib/pod/fields/_volumes.tpl`.
-fn volume<'a>(namespace: &str, pointer: &str, node: NodeRef<'a>) -> Option<Reference<'a>> {
+fn volume<'a>(namespace: &str, pointer: &str, node: NodeRef<'a>) -> Option<WorkloadReference<'a>> {
     const TYPES: [(&str, Word); 2] =
         [("configMap", word("", "", "ConfigMap")), ("secret", word("", "", "Secret"))];
     let written = node.get("type")?.as_str()?;
@@ -86,7 +86,13 @@ fn volume<'a>(namespace: &str, pointer: &str, node: NodeRef<'a>) -> Option<Refer
     one(namespace, word, pointer_join(pointer, "name"), node.get("name")?)
 }
 
-fn read<'a>(namespace: &str, word: &Word, pointer: &str, node: NodeRef<'a>, found: &mut Vec<Reference<'a>>) {
+fn read<'a>(
+    namespace: &str,
+    word: &Word,
+    pointer: &str,
+    node: NodeRef<'a>,
+    found: &mut Vec<WorkloadReference<'a>>,
+) {
     if node.is_seq() {
         for (index, item) in node.items().enumerate() {
             found.extend(one(namespace, word, format!("{pointer}/{index}"), item));
@@ -96,7 +102,12 @@ fn read<'a>(namespace: &str, word: &Word, pointer: &str, node: NodeRef<'a>, foun
     }
 }
 
-fn one<'a>(namespace: &str, word: &Word, pointer: String, node: NodeRef<'a>) -> Option<Reference<'a>> {
+fn one<'a>(
+    namespace: &str,
+    word: &Word,
+    pointer: String,
+    node: NodeRef<'a>,
+) -> Option<WorkloadReference<'a>> {
     let stated = |key: &str| node.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
     let name_node = if node.is_map() { node.get("name")? } else { node };
     let kind = stated("kind").unwrap_or(Cow::Borrowed(word.kind));
@@ -105,7 +116,7 @@ fn one<'a>(namespace: &str, word: &Word, pointer: String, node: NodeRef<'a>) -> 
         true => None,
         false => Some(stated("namespace").unwrap_or_else(|| Cow::Owned(namespace.to_owned()))),
     };
-    Some(Reference {
+    Some(WorkloadReference {
         pointer,
         name: name_node.as_str().filter(|name| !name.is_empty()),
         name_node,

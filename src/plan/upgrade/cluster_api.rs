@@ -1,6 +1,6 @@
 //! What Cluster API's controllers do otherwise from a version on.
 
-use super::{Row, Subject};
+use super::{BehaviourChange, ChangedObject};
 use crate::lang::yaml::NodeRef;
 use crate::model::Severity;
 use crate::model::cluster_api_kinds::CORE;
@@ -9,8 +9,8 @@ use crate::simulate::behaviour::{
 };
 
 /// The rows, by version.
-pub(super) static ROWS: &[Row] = &[
-    Row {
+pub(super) static ROWS: &[BehaviourChange] = &[
+    BehaviourChange {
         id: "deprecated-v1beta1",
         behaviour: OLD_VERSION_DEPRECATED,
         severity: Severity::Routine,
@@ -24,7 +24,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "write them in v1beta2, kind by kind: fields have other places there",
         source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/docs/book/src/developer/providers/migrations/v1.13-to-v1.14.md#removals-scheduled-for-future-releases",
     },
-    Row {
+    BehaviourChange {
         id: "chained-upgrades",
         behaviour: CHAINED_UPGRADES,
         severity: Severity::Notable,
@@ -33,7 +33,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/docs/proposals/20250513-chained-and-efficient-upgrades-for-clusters-with-managed-topologies.md",
     },
-    Row {
+    BehaviourChange {
         id: "after-cluster-upgrade",
         behaviour: AFTER_CLUSTER_UPGRADE_BLOCKS,
         severity: Severity::Routine,
@@ -42,7 +42,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/kubernetes-sigs/cluster-api/blob/main/docs/book/src/tasks/experimental-features/runtime-sdk/implement-lifecycle-hooks.md",
     },
-    Row {
+    BehaviourChange {
         id: "patched-template-metadata",
         behaviour: PATCHED_TEMPLATE_METADATA,
         severity: Severity::Notable,
@@ -53,11 +53,11 @@ pub(super) static ROWS: &[Row] = &[
     },
 ];
 
-fn has_topology(subject: &Subject<'_, '_>) -> bool {
+fn has_topology(subject: &ChangedObject<'_, '_>) -> bool {
     subject.id.is(CORE, "Cluster") && subject.node.at("/spec/topology").is_some()
 }
 
-fn patches_metadata(subject: &Subject<'_, '_>) -> bool {
+fn patches_metadata(subject: &ChangedObject<'_, '_>) -> bool {
     let is_metadata =
         |json: NodeRef<'_>| json.str_at("/path").is_some_and(|path| path.contains("/metadata/"));
     subject.id.is(CORE, "ClusterClass")

@@ -2,7 +2,7 @@
 
 use super::{Look, Note};
 use crate::lint::metadata::metadata_maps;
-use crate::model::keys::{FLUX, KeyField, KeyOwner, MetadataKey, Standing};
+use crate::model::keys::{FLUX, KeyField, KeyOwner, KeyStanding, MetadataKey};
 use crate::model::{Severity, Version};
 use crate::plan::Placed;
 use crate::simulate::behaviour::Product;
@@ -43,7 +43,7 @@ fn keys(
     let mut found = Vec::new();
     for map in &maps {
         for entry in &map.entries {
-            let Standing::Known(key) = entry.standing else { continue };
+            let KeyStanding::Known(key) = entry.standing else { continue };
             let of_flux = FLUX.lookup(&entry.entry.key).is_some();
             // Events are a behaviour; the keys of Flux count in an object's own maps.
             let is_told = entry.entry.key.starts_with("event.toolkit.fluxcd.io/") || of_flux && !map.own;
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_key_is_read_from_its_first_version_to_its_last() {
-        let Standing::Known(known) = FLUX.standing("event.toolkit.fluxcd.io/team") else {
+        let KeyStanding::Known(known) = FLUX.standing("event.toolkit.fluxcd.io/team") else {
             panic!("a key of Flux");
         };
         for (since, until, read) in [

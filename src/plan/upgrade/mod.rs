@@ -104,19 +104,19 @@ pub(super) struct Look<'p, 'w> {
 }
 
 /// An object before and after, which a row looks at.
-pub(super) struct Subject<'s, 'w> {
+pub(super) struct ChangedObject<'s, 'w> {
     id: &'w ObjectId,
     node: NodeRef<'w>,
     look: &'s Look<'s, 'w>,
 }
 
 /// Something that controllers do otherwise from a minor version on.
-pub(super) struct Row {
+pub(super) struct BehaviourChange {
     id: &'static str,
     behaviour: Behaviour,
     severity: Severity,
     /// Whether an object is one that it concerns.
-    concerns: fn(&Subject<'_, '_>) -> bool,
+    concerns: fn(&ChangedObject<'_, '_>) -> bool,
     /// What to do before the upgrade; empty for nothing.
     before: &'static str,
     /// What to do after it; empty for nothing.
@@ -133,8 +133,8 @@ impl<'w> Look<'_, 'w> {
     }
 
     /// Those of the kept that a question concerns, in order.
-    fn concerned(&self, concerns: fn(&Subject<'_, '_>) -> bool) -> Vec<String> {
-        let subject = |placed: &Placed<'w>| Subject {
+    fn concerned(&self, concerns: fn(&ChangedObject<'_, '_>) -> bool) -> Vec<String> {
+        let subject = |placed: &Placed<'w>| ChangedObject {
             id: &placed.object.id,
             node: placed.object.node.get_ref(),
             look: self,
@@ -242,7 +242,7 @@ fn of_flag<'w>(
     })
 }
 
-impl Row {
+impl BehaviourChange {
     /// What it comes to between two versions; nothing where it concerns nothing.
     fn note(&self, look: &Look<'_, '_>) -> Option<Note> {
         let begins = match (self.behaviour.at(look.old), self.behaviour.at(Some(look.new))) {
@@ -299,7 +299,7 @@ impl Upgrade {
 
 /// All behaviours, by product and version.
 pub fn behaviours() -> impl Iterator<Item = Upgrade> {
-    let known = |row: &'static Row| Upgrade {
+    let known = |row: &'static BehaviourChange| Upgrade {
         id: row.id,
         since: &row.behaviour,
         severity: row.severity,

@@ -1,6 +1,6 @@
 //! What Flux's controllers do otherwise from a version on.
 
-use super::{Row, Subject};
+use super::{BehaviourChange, ChangedObject};
 use crate::lang::yaml::NodeRef;
 use crate::model::kinds;
 use crate::model::{Name, ObjectId, Severity};
@@ -16,8 +16,8 @@ use crate::world::ApplyTarget;
 const HELM_3: &str = "UseHelm3Defaults";
 
 /// The rows, by version.
-pub(super) static ROWS: &[Row] = &[
-    Row {
+pub(super) static ROWS: &[BehaviourChange] = &[
+    BehaviourChange {
         id: "fail-fast",
         behaviour: FAIL_FAST,
         severity: Severity::Notable,
@@ -32,7 +32,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "`--feature-gates=DisableFailFastBehavior=true` of kustomize-controller brings the old way back",
         source: "https://github.com/fluxcd/kustomize-controller/pull/933",
     },
-    Row {
+    BehaviourChange {
         id: "short-history",
         behaviour: SHORT_HISTORY,
         severity: Severity::Routine,
@@ -43,7 +43,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/helm-controller/blob/main/CHANGELOG.md#0370",
     },
-    Row {
+    BehaviourChange {
         id: "post-renderers-upgrade",
         behaviour: POST_RENDERERS_UPGRADE,
         severity: Severity::Routine,
@@ -52,7 +52,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/helm-controller/pull/965",
     },
-    Row {
+    BehaviourChange {
         id: "target-path-wins",
         behaviour: TARGET_PATH_WINS,
         severity: Severity::Notable,
@@ -61,7 +61,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/helm-controller/pull/1060",
     },
-    Row {
+    BehaviourChange {
         id: "object-event-metadata",
         behaviour: OBJECT_EVENT_METADATA,
         severity: Severity::Notable,
@@ -74,7 +74,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/notification-controller/pull/1014",
     },
-    Row {
+    BehaviourChange {
         id: "updated-is-gone",
         behaviour: UPDATED_IS_GONE,
         severity: Severity::Disruptive,
@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/image-automation-controller/commit/7975a00",
     },
-    Row {
+    BehaviourChange {
         id: "no-legacy-adoption",
         behaviour: NO_LEGACY_ADOPTION,
         severity: Severity::Notable,
@@ -99,7 +99,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/helm-controller/pull/1396",
     },
-    Row {
+    BehaviourChange {
         id: "kstatus-of-releases",
         behaviour: KSTATUS_OF_RELEASES,
         severity: Severity::Notable,
@@ -116,7 +116,7 @@ pub(super) static ROWS: &[Row] = &[
                 gate UseHelm3Defaults of helm-controller for all: its older versions know neither",
         source: "https://github.com/fluxcd/helm-controller/blob/main/CHANGELOG.md#150",
     },
-    Row {
+    BehaviourChange {
         id: "server-side-releases",
         behaviour: SERVER_SIDE_RELEASES,
         severity: Severity::Routine,
@@ -128,7 +128,7 @@ pub(super) static ROWS: &[Row] = &[
                 `spec.install.serverSideApply: false` keeps a new one as it was",
         source: "https://github.com/fluxcd/helm-controller/pull/1384",
     },
-    Row {
+    BehaviourChange {
         id: "force-without-effect",
         behaviour: FORCE_WITHOUT_EFFECT,
         severity: Severity::Notable,
@@ -137,7 +137,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "`spec.install.serverSideApply: false` keeps client-side apply, and `upgrade.force` with it",
         source: "https://github.com/fluxcd/helm-controller/pull/1456",
     },
-    Row {
+    BehaviourChange {
         id: "commit-status-gate",
         behaviour: COMMIT_STATUS_GATE,
         severity: Severity::Notable,
@@ -146,7 +146,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "`event.toolkit.fluxcd.io/commit` on an object names the commit that its status is for",
         source: "https://github.com/fluxcd/notification-controller/pull/1233",
     },
-    Row {
+    BehaviourChange {
         id: "ignored-is-spared",
         behaviour: IGNORED_IS_SPARED,
         severity: Severity::Routine,
@@ -161,7 +161,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "delete such an object by hand once Git lets go of it",
         source: "https://github.com/fluxcd/kustomize-controller/pull/1651",
     },
-    Row {
+    BehaviourChange {
         id: "errors-reach-commit-status",
         behaviour: ERRORS_REACH_COMMIT_STATUS,
         severity: Severity::Routine,
@@ -170,7 +170,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "",
         source: "https://github.com/fluxcd/notification-controller/pull/1317",
     },
-    Row {
+    BehaviourChange {
         id: "combined-hooks",
         behaviour: COMBINED_HOOKS,
         severity: Severity::Notable,
@@ -183,7 +183,7 @@ pub(super) static ROWS: &[Row] = &[
         after: "`spec.postRenderStrategy: nohooks` brings the old way back",
         source: "https://github.com/fluxcd/helm-controller/pull/1470",
     },
-    Row {
+    BehaviourChange {
         id: "gcr-claims",
         behaviour: GCR_CLAIMS,
         severity: Severity::Notable,
@@ -198,11 +198,11 @@ fn is_true(node: NodeRef<'_>, pointer: &str) -> bool {
     node.at(pointer).and_then(NodeRef::as_bool) == Some(true)
 }
 
-fn has_post_renderers(subject: &Subject<'_, '_>) -> bool {
+fn has_post_renderers(subject: &ChangedObject<'_, '_>) -> bool {
     kinds::is_helm_release(subject.id) && subject.node.items_at("/spec/postRenderers").next().is_some()
 }
 
-fn is_installed_server_side(subject: &Subject<'_, '_>) -> bool {
+fn is_installed_server_side(subject: &ChangedObject<'_, '_>) -> bool {
     kinds::is_helm_release(subject.id)
         && subject.node.at("/spec/install/serverSideApply").is_none()
         && !subject.look.flags.is_on("helm-controller", HELM_3)
@@ -215,7 +215,7 @@ fn sets_status(id: &ObjectId, node: NodeRef<'_>) -> bool {
 
 /// Whether the first key of a `targetPath` stands in `spec.values` too: else nothing is
 /// there to win over.
-fn sets_one_value_twice(subject: &Subject<'_, '_>) -> bool {
+fn sets_one_value_twice(subject: &ChangedObject<'_, '_>) -> bool {
     let values = subject.node.at("/spec/values");
     kinds::is_helm_release(subject.id)
         && subject.node.items_at("/spec/valuesFrom").any(|from| {
@@ -226,7 +226,7 @@ fn sets_one_value_twice(subject: &Subject<'_, '_>) -> bool {
 }
 
 /// Whether the Secret of a Receiver for GCR is here and lacks a key, or is not here.
-fn lacks_gcr_claims(subject: &Subject<'_, '_>) -> bool {
+fn lacks_gcr_claims(subject: &ChangedObject<'_, '_>) -> bool {
     let is_gcr = subject.node.str_at("/spec/type").is_some_and(|kind| kind == "gcr");
     if !subject.id.is(kinds::NOTIFICATION, "Receiver") || !is_gcr {
         return false;

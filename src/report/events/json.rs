@@ -9,7 +9,7 @@ use crate::report::parts::{location, object};
 use crate::simulate::notify::Metadata;
 use crate::simulate::notify::combine::{CONFLICT_REASON, Conflict};
 use crate::simulate::notify::delivery::Delivery;
-use crate::simulate::notify::objects::Value as Sourced;
+use crate::simulate::notify::objects::MetadataValue as Sourced;
 use crate::simulate::notify::simulate::{Considered, Notification};
 
 /// The array `objects`.

@@ -5,7 +5,7 @@ pub(crate) mod text;
 
 use crate::files::Snapshot;
 use crate::model::ObjectId;
-use crate::report::stated::Stated;
+use crate::report::stated::StatedVersions;
 use crate::simulate::notify::simulate::Simulation;
 
 /// One simulated event.
@@ -27,7 +27,7 @@ pub(crate) struct ClusterEvents<'a> {
     /// Its name; none in a repository without entry points.
     pub name: Option<&'a str>,
     /// Which version is simulated, and from where it is known.
-    pub version: Stated,
+    pub version: StatedVersions,
     /// What is to be said of a version that differs, or is not known.
     pub note: Option<String>,
     /// One per object, in order.

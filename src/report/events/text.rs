@@ -12,11 +12,11 @@ use crate::model::text::Text;
 use crate::report::parts::{columns, of_clusters, paragraph, shared};
 use crate::report::stated::heads;
 use crate::simulate::notify::combine::{
-    CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, OLDER_CONFLICT_LOG, Source,
+    CONFLICT_MESSAGE, CONFLICT_REASON, Conflict, MetadataSource, OLDER_CONFLICT_LOG,
 };
 use crate::simulate::notify::controllers::RuntimeKey;
 use crate::simulate::notify::delivery::Delivery;
-use crate::simulate::notify::objects::Value;
+use crate::simulate::notify::objects::MetadataValue;
 use crate::simulate::notify::simulate::{AT_RUN_TIME, Considered, Notification};
 
 /// Width of a value on a terminal.
@@ -345,7 +345,8 @@ fn render_notification(
 fn notes_of(found: &Notification<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(report) = found.report.as_ref().filter(|report| report.log == OLDER_CONFLICT_LOG) {
-        let is_left_out = |conflict: &&Conflict| conflict.sources.contains(&Source::ControllerMetadata);
+        let is_left_out =
+            |conflict: &&Conflict| conflict.sources.contains(&MetadataSource::ControllerMetadata);
         let keys: Vec<&str> =
             found.conflicts.iter().filter(is_left_out).map(|conflict| conflict.key.as_str()).collect();
         let told = match &report.message {
@@ -367,7 +368,7 @@ fn notes_of(found: &Notification<'_>) -> Vec<String> {
             keys.join(", "),
         ));
     }
-    if found.combined.entries.values().flatten().any(|(source, _)| *source == Source::AlertSummary) {
+    if found.combined.entries.values().flatten().any(|(source, _)| *source == MetadataSource::AlertSummary) {
         notes.push(
             "deprecated: spec.summary of the Alert; use spec.eventMetadata.summary (`forebay migrate \
              alert-summary`)"
@@ -382,13 +383,13 @@ fn rows(view: &View<'_>, answer: &SimulatedEvent<'_>, found: &Notification<'_>) 
         "" => "controller",
         controller => controller,
     };
-    let from = |source: Source| match source {
-        Source::ObjectAnnotations => "annotation".to_owned(),
-        Source::AlertEventMetadata => "Alert eventMetadata".to_owned(),
-        Source::AlertSummary => "Alert summary".to_owned(),
-        Source::ControllerMetadata => controller.to_owned(),
+    let from = |source: MetadataSource| match source {
+        MetadataSource::ObjectAnnotations => "annotation".to_owned(),
+        MetadataSource::AlertEventMetadata => "Alert eventMetadata".to_owned(),
+        MetadataSource::AlertSummary => "Alert summary".to_owned(),
+        MetadataSource::ControllerMetadata => controller.to_owned(),
     };
-    let place = |value: &Value| value.location.as_ref().map_or(String::new(), |at| place(view, at));
+    let place = |value: &MetadataValue| value.location.as_ref().map_or(String::new(), |at| place(view, at));
     let mut rows = Vec::new();
     for (key, all) in &found.combined.entries {
         let key = clean(key).into_owned();

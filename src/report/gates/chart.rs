@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{View, charted, short_label, waits_for};
 use crate::report::parts::drawn_width;
-use crate::simulate::gating::timeline::{Range, Simulation, State, Subject, SubjectKind};
+use crate::simulate::gating::timeline::{PassState, Range, Simulation, SubjectKind, TimedSubject};
 
 const MAX_LABEL: usize = 34;
 const MIN_CELLS: usize = 24;
@@ -87,20 +87,20 @@ impl Cells {
 }
 
 /// The picture of one span of a timeline.
-fn cell(subject: &Subject, from: Timestamp, to: Timestamp, ascii: bool) -> char {
+fn cell(subject: &TimedSubject, from: Timestamp, to: Timestamp, ascii: bool) -> char {
     let mut states = vec![subject.timeline.at(from)];
     states.extend(subject.timeline.changes.iter().filter(|c| c.at > from && c.at < to).map(|c| c.state));
-    let all = |state: State| states.iter().all(|found| *found == state);
+    let all = |state: PassState| states.iter().all(|found| *found == state);
     match () {
-        () if states.contains(&State::Unknown) => '?',
-        () if all(State::Opened) => {
+        () if states.contains(&PassState::Unknown) => '?',
+        () if all(PassState::Opened) => {
             if ascii {
                 '#'
             } else {
                 '█'
             }
         }
-        () if all(State::Closed) => {
+        () if all(PassState::Closed) => {
             if ascii {
                 '.'
             } else {
@@ -135,7 +135,7 @@ pub(super) fn chart(view: &View<'_>, name: &str, simulation: &Simulation, out: &
     } else {
         String::from("█ open   ▌ partly open   ░ closed")
     };
-    if rows.iter().any(|row| row.subject.timeline.ever(State::Unknown)) {
+    if rows.iter().any(|row| row.subject.timeline.ever(PassState::Unknown)) {
         legend.push_str("   ? unknown");
     }
     if head.chars().count() + 3 + legend.chars().count() <= drawn_width() {
@@ -155,16 +155,16 @@ pub(super) fn chart(view: &View<'_>, name: &str, simulation: &Simulation, out: &
 
 /// A row of a chart.
 struct ChartRow<'s> {
-    subject: &'s Subject,
+    subject: &'s TimedSubject,
     label: String,
     note: String,
 }
 
 /// The rows of a chart. What has the same schedule and waits for the same shares one.
 fn chart_rows(simulation: &Simulation) -> Vec<ChartRow<'_>> {
-    let mut rows: Vec<(&Subject, usize)> = Vec::new();
+    let mut rows: Vec<(&TimedSubject, usize)> = Vec::new();
     for subject in charted(simulation) {
-        let is_same = |(first, _): &&mut (&Subject, usize)| {
+        let is_same = |(first, _): &&mut (&TimedSubject, usize)| {
             subject.kind != SubjectKind::Gate
                 && first.kind == subject.kind
                 && first.timeline == subject.timeline
@@ -176,14 +176,14 @@ fn chart_rows(simulation: &Simulation) -> Vec<ChartRow<'_>> {
             None => rows.push((subject, 0)),
         }
     }
-    let label = |subject: &Subject, more| match more {
+    let label = |subject: &TimedSubject, more| match more {
         0 => short_label(&subject.id, MAX_LABEL),
         more => {
             let tail = format!(" and {more} more");
             format!("{}{tail}", short_label(&subject.id, MAX_LABEL - tail.chars().count()))
         }
     };
-    let note = |subject: &Subject| match &subject.unknown {
+    let note = |subject: &TimedSubject| match &subject.unknown {
         Some(_) if subject.timeline.changes.is_empty() => "unknown".into(),
         _ => waits_for(subject),
     };

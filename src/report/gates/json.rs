@@ -6,7 +6,7 @@ use super::{ClusterGates, View};
 use crate::model::ObjectId;
 use crate::model::value;
 use crate::report::parts::{location, object};
-use crate::simulate::gating::timeline::{State, changes};
+use crate::simulate::gating::timeline::{PassState, changes};
 use crate::simulate::gating::{GATE_REASON, format_time};
 
 /// The arrays `gates`, `objects`, `frozen`, `subjects` and `transitions`.
@@ -44,9 +44,9 @@ fn gates(view: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
                 "default": gate.default.map(|default| default.name()),
                 "window": gate.spec.window.map(|window| window.to_string()),
                 "opened": match subject.timeline.first {
-                    State::Opened => json!(true),
-                    State::Closed => json!(false),
-                    State::Unknown => unknown(subject.unknown.as_ref()),
+                    PassState::Opened => json!(true),
+                    PassState::Closed => json!(false),
+                    PassState::Unknown => unknown(subject.unknown.as_ref()),
                 },
                 "requestedAt": state.and_then(|state| time(state.requested_at)),
                 "resetToDefaultAt": state.and_then(|state| time(state.reset_to_default_at)),
@@ -60,8 +60,8 @@ fn gates(view: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
 
 fn objects(_: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
     let simulation = &cluster.simulation;
-    let known = |state: State, yes: State, id: &ObjectId| match state {
-        State::Unknown => {
+    let known = |state: PassState, yes: PassState, id: &ObjectId| match state {
+        PassState::Unknown => {
             let mut subjects = simulation.subjects.iter().filter(|subject| subject.id == *id);
             unknown(subjects.find_map(|subject| subject.unknown.as_ref()))
         }
@@ -76,8 +76,8 @@ fn objects(_: &View<'_>, cluster: &ClusterGates) -> Vec<Value> {
                 "cluster": cluster.name,
                 "object": object(id),
                 "gates": at.gated.gates.iter().map(|gate| &*gate.name).collect::<Vec<_>>(),
-                "proceeds": known(at.proceeds, State::Opened, id),
-                "suspended": known(at.suspended, State::Closed, id),
+                "proceeds": known(at.proceeds, PassState::Opened, id),
+                "suspended": known(at.suspended, PassState::Closed, id),
                 "closed": at.closed,
                 "condition": {
                     "type": at.condition.kind,

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{ClusterGates, PICTURE_NOTE, View, charted, is_proposal, label, shown};
-use crate::simulate::gating::timeline::State;
+use crate::simulate::gating::timeline::PassState;
 
 /// One chart per cluster.
 pub fn render(view: &View<'_>) -> String {
@@ -35,9 +35,9 @@ fn render_cluster(view: &View<'_>, cluster: &ClusterGates, out: &mut String) {
         let _ = writeln!(out, "    section {}", plain(&label(&subject.id)));
         for (from, to, state) in subject.timeline.intervals(simulation.range) {
             let tag = match state {
-                State::Opened => "done, ",
-                State::Closed => "crit, ",
-                State::Unknown => "",
+                PassState::Opened => "done, ",
+                PassState::Closed => "crit, ",
+                PassState::Unknown => "",
             };
             let time = |at| view.local(at, "%Y-%m-%dT%H:%M:%S");
             let end = time(to.unwrap_or(simulation.range.to));

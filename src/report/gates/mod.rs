@@ -15,8 +15,8 @@ use crate::files::Snapshot;
 use crate::lang::text::clean;
 use crate::lang::yaml::Location;
 use crate::model::ObjectId;
-use crate::report::stated::Stated;
-use crate::simulate::gating::timeline::{Simulation, State, Subject, SubjectKind};
+use crate::report::stated::StatedVersions;
+use crate::simulate::gating::timeline::{PassState, Simulation, SubjectKind, TimedSubject};
 
 /// The answer of one cluster.
 pub struct ClusterGates {
@@ -29,7 +29,7 @@ pub struct ClusterGates {
     /// Whether its controllers have the proposed Gate API, as far as known.
     pub has_gates: bool,
     /// Which version is simulated, and from where it is known.
-    pub version: Stated,
+    pub version: StatedVersions,
     /// CronJobs with a command about a suspension that was not read.
     pub unread: Vec<(ObjectId, String)>,
 }
@@ -114,8 +114,8 @@ fn shown<'v>(view: &View<'v>) -> Vec<&'v ClusterGates> {
 
 /// Subjects that a chart shows, in order: gates, then what waits for them, then
 /// what gates today.
-fn charted(simulation: &Simulation) -> Vec<&Subject> {
-    let rank = |subject: &Subject| match subject.kind {
+fn charted(simulation: &Simulation) -> Vec<&TimedSubject> {
+    let rank = |subject: &TimedSubject| match subject.kind {
         SubjectKind::Gate => 0,
         SubjectKind::Consumer => 1,
         SubjectKind::Schedule => 2,
@@ -124,7 +124,7 @@ fn charted(simulation: &Simulation) -> Vec<&Subject> {
     let of_consumers = simulation.subjects.iter().filter(|subject| subject.kind == SubjectKind::Consumer);
     let consumers: FxHashSet<&ObjectId> = of_consumers.map(|subject| &subject.id).collect();
     // A suspension shows in the row of its consumer.
-    let mut found: Vec<&Subject> = simulation
+    let mut found: Vec<&TimedSubject> = simulation
         .subjects
         .iter()
         .filter(|subject| {
@@ -137,7 +137,7 @@ fn charted(simulation: &Simulation) -> Vec<&Subject> {
 }
 
 /// What a row of a chart waits for, in a few words.
-fn waits_for(subject: &Subject) -> String {
+fn waits_for(subject: &TimedSubject) -> String {
     match (&*subject.waits_for, subject.kind) {
         ([], SubjectKind::Suspend) => "suspended".into(),
         ([], SubjectKind::CronJob) => "CronJob".into(),
@@ -151,11 +151,11 @@ fn waits_for(subject: &Subject) -> String {
     }
 }
 
-fn verb(state: State) -> &'static str {
+fn verb(state: PassState) -> &'static str {
     match state {
-        State::Opened => "opens",
-        State::Closed => "closes",
-        State::Unknown => "becomes unknown",
+        PassState::Opened => "opens",
+        PassState::Closed => "closes",
+        PassState::Unknown => "becomes unknown",
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::{Span, Timestamp, Zoned};
 
 use super::{ClusterGates, PICTURE_NOTE, View, charted, is_proposal, short_label, shorten, shown, waits_for};
 use crate::report::markup::escape;
-use crate::simulate::gating::timeline::{Range, State, Subject, SubjectKind};
+use crate::simulate::gating::timeline::{PassState, Range, SubjectKind, TimedSubject};
 
 const MARGIN: f64 = 16.0;
 const ROW: f64 = 22.0;
@@ -175,10 +175,10 @@ impl Picture {
     fn legend(&mut self, y: f64) {
         let mut x = MARGIN;
         for (state, text) in [
-            (Some(State::Opened), "opened"),
-            (Some(State::Closed), "closed"),
+            (Some(PassState::Opened), "opened"),
+            (Some(PassState::Closed), "closed"),
             (None, "changes too often to draw"),
-            (Some(State::Unknown), "unknown"),
+            (Some(PassState::Unknown), "unknown"),
         ] {
             self.piece(x, y, 28.0, state, "");
             self.text(x + 36.0, y + 15.0, FONT, "m", text);
@@ -187,11 +187,11 @@ impl Picture {
     }
 
     /// A piece of a bar; no state stands for a mixture.
-    fn piece(&mut self, x: f64, y: f64, width: f64, state: Option<State>, title: &str) {
+    fn piece(&mut self, x: f64, y: f64, width: f64, state: Option<PassState>, title: &str) {
         let (class, height) = match state {
-            Some(State::Opened) => ("o", 14.0),
-            Some(State::Closed) => ("c", 4.0),
-            Some(State::Unknown) => ("u", 10.0),
+            Some(PassState::Opened) => ("o", 14.0),
+            Some(PassState::Closed) => ("c", 4.0),
+            Some(PassState::Unknown) => ("u", 10.0),
             None => ("x", 8.0),
         };
         let _ = writeln!(
@@ -203,7 +203,7 @@ impl Picture {
         );
     }
 
-    fn bar(&mut self, view: &View<'_>, axis: &Axis, y: f64, subject: &Subject) {
+    fn bar(&mut self, view: &View<'_>, axis: &Axis, y: f64, subject: &TimedSubject) {
         let time = |at: Timestamp| view.local(at, "%a %d %b %H:%M");
         let mut mixed: Option<(f64, f64)> = None;
         for (from, to, state) in subject.timeline.intervals(axis.range) {

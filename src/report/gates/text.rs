@@ -13,7 +13,9 @@ use crate::model::ObjectId;
 use crate::report::parts::{columns, of_clusters, paragraph, shared, width};
 use crate::report::stated::heads;
 use crate::simulate::gating::format_time;
-use crate::simulate::gating::timeline::{GatedAt, Simulation, State, Subject, SubjectKind, changes, short};
+use crate::simulate::gating::timeline::{
+    GatedAt, PassState, Simulation, SubjectKind, TimedSubject, changes, short,
+};
 
 /// Transitions, waits and consumers above these are counted.
 const MAX_TRANSITIONS: usize = 100;
@@ -178,16 +180,16 @@ fn gated(simulation: &Simulation, out: &mut String) {
     let mut rows = vec![heading(&["OBJECT", "PROCEEDS", "WAITS FOR"])];
     for at in &simulation.gated {
         let proceeds = match at.proceeds {
-            State::Opened => "yes",
-            State::Closed => "no",
-            State::Unknown => "unknown",
+            PassState::Opened => "yes",
+            PassState::Closed => "no",
+            PassState::Unknown => "unknown",
         };
         let closed = at.closed.iter().map(|gate| {
             let missing = if at.missing.contains(gate) { " (missing)" } else { "" };
             format!("{}{missing}", clean(gate))
         });
         let mut waits: Vec<String> = closed.collect();
-        if at.suspended == State::Closed {
+        if at.suspended == PassState::Closed {
             waits.insert(0, "its suspension".into());
         }
         let waits = if waits.is_empty() { "-".into() } else { waits.join(", ") };
@@ -376,7 +378,12 @@ fn of_gates(simulation: &Simulation) -> Vec<String> {
 }
 
 /// `26 10:00 to 11:00, 27 10:00 to 11:00`; none if it never changes.
-fn openings(view: &View<'_>, simulation: &Simulation, subject: &Subject, format: &str) -> Option<String> {
+fn openings(
+    view: &View<'_>,
+    simulation: &Simulation,
+    subject: &TimedSubject,
+    format: &str,
+) -> Option<String> {
     if subject.timeline.changes.is_empty() {
         return None;
     }
@@ -384,7 +391,7 @@ fn openings(view: &View<'_>, simulation: &Simulation, subject: &Subject, format:
         .timeline
         .intervals(simulation.range)
         .into_iter()
-        .filter(|(_, _, state)| *state == State::Opened)
+        .filter(|(_, _, state)| *state == PassState::Opened)
         .map(|(from, to, _)| {
             let day = |at: Timestamp| view.local(at, "%Y %m %d");
             match (from == simulation.range.from, to) {

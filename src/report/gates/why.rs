@@ -8,7 +8,7 @@ use crate::model::ObjectId;
 use crate::report::parts::paragraph;
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{GateReference, is_gateable};
-use crate::simulate::gating::timeline::{GatedAt, Simulation, State, SubjectKind};
+use crate::simulate::gating::timeline::{GatedAt, PassState, Simulation, SubjectKind};
 
 /// Explains objects, each of the cluster with that index, at the start of the
 /// range. Clusters are named where there are several.
@@ -66,7 +66,7 @@ fn sentences(view: &View<'_>, simulation: &Simulation, id: &ObjectId) -> Vec<Str
 }
 
 /// `, closes at 2026-…` where a change is ahead.
-fn until(simulation: &Simulation, subject: &crate::simulate::gating::timeline::Subject) -> String {
+fn until(simulation: &Simulation, subject: &crate::simulate::gating::timeline::TimedSubject) -> String {
     match subject.timeline.changes.first() {
         Some(change) => {
             format!(
@@ -82,7 +82,7 @@ fn until(simulation: &Simulation, subject: &crate::simulate::gating::timeline::S
 
 fn gated(view: &View<'_>, simulation: &Simulation, at: &GatedAt, name: &str) -> Vec<String> {
     let mut found = Vec::new();
-    if at.suspended == State::Closed {
+    if at.suspended == PassState::Closed {
         found.push(format!("{name}: waits: it is suspended, whatever its gates say."));
     }
     for reference in &at.gated.gates {
@@ -103,9 +103,9 @@ fn gated(view: &View<'_>, simulation: &Simulation, at: &GatedAt, name: &str) -> 
         .subjects
         .iter()
         .find(|subject| subject.kind == SubjectKind::Consumer && subject.id == at.gated.id);
-    if at.proceeds == State::Closed
+    if at.proceeds == PassState::Closed
         && let Some(opens) =
-            consumer.and_then(|subject| subject.timeline.next(simulation.range.from, State::Opened))
+            consumer.and_then(|subject| subject.timeline.next(simulation.range.from, PassState::Opened))
     {
         found.push(format!("It may proceed from {} on.", format_time(opens)));
     }
@@ -136,8 +136,8 @@ fn of_gate(
         return Some(format!("{name}: waits: gate {full} does not exist ({place}); a missing gate blocks."));
     };
     match (&gate.state, subject.timeline.first) {
-        (_, State::Opened) => None,
-        (Some(state), State::Closed) => {
+        (_, PassState::Opened) => None,
+        (Some(state), PassState::Closed) => {
             let how = match state.requested_at {
                 None => "by default".into(),
                 Some(asked) if Some(asked) == state.reset_to_default_at => {
@@ -148,7 +148,7 @@ fn of_gate(
                 }
                 Some(asked) => format!("by the request of {}", format_time(asked)),
             };
-            let opens = match subject.timeline.next(simulation.range.from, State::Opened) {
+            let opens = match subject.timeline.next(simulation.range.from, PassState::Opened) {
                 Some(at) => format!(" and opens at {}", format_time(at)),
                 None if !gate.gate.receivers.is_empty() => {
                     let receivers: Vec<String> = gate.gate.receivers.iter().map(label).collect();

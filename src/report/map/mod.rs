@@ -5,8 +5,8 @@
 mod data;
 
 use super::lines::{Shape, line_of};
-use super::secrets::Values;
-use crate::lint::engine::Outcome;
+use super::secrets::SecretValues;
+use crate::lint::engine::LintOutcome;
 use crate::plan::Effect;
 use crate::simulate::gating::timeline::Simulation;
 use crate::world::World;
@@ -16,19 +16,19 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// What to draw.
-pub(crate) struct Map<'a> {
+pub(crate) struct FleetMap<'a> {
     /// The clusters; after the change where there is one.
     pub world: &'a World,
     /// Places in [`World::clusters`] of those to draw.
     pub clusters: &'a [usize],
     /// What `lint` says of it.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a LintOutcome,
     /// Gates, schedules and suspensions of each drawn cluster over a week.
     pub simulations: &'a [Simulation],
     /// The change, if one is shown.
     pub change: Option<MapChange<'a>>,
     /// What must not be shown.
-    pub secrets: Option<&'a Values>,
+    pub secrets: Option<&'a SecretValues>,
 }
 
 /// A change that the map shows.
@@ -44,7 +44,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-pub(crate) fn render(map: &Map<'_>) -> String {
+pub(crate) fn render(map: &FleetMap<'_>) -> String {
     let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",

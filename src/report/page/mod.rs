@@ -3,7 +3,7 @@
 
 use super::lines::{Shape, line_of};
 use super::markup::escape;
-use super::secrets::Values;
+use super::secrets::SecretValues;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// The page around a body. Its lines are masked here and not by who writes them out: a
 /// secret value that looks like a piece of the style must not change that.
-pub(crate) fn render(title: &str, body: &str, secrets: Option<&Values>) -> String {
+pub(crate) fn render(title: &str, body: &str, secrets: Option<&SecretValues>) -> String {
     let digest = STANDARD.encode(Sha256::digest(STYLE));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -24,12 +24,12 @@ pub(super) struct EffectGroup<'p> {
     /// One of each object, in order.
     pub effects: Vec<&'p Effect>,
     /// What happens to the objects of a release.
-    pub inside: Vec<Line>,
+    pub inside: Vec<ReleaseLine>,
 }
 
 /// What happens to some objects of a release, as it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Line {
+pub(super) struct ReleaseLine {
     pub verb: String,
     pub severity: std::cmp::Reverse<Severity>,
     pub subject: String,
@@ -66,13 +66,13 @@ pub(super) struct Section<'p> {
 
 /// Everything but the object, the cluster and the place.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Shape {
+struct EffectShape {
     later: bool,
     severity: std::cmp::Reverse<Severity>,
     effect: &'static str,
     phrases: Vec<Phrase>,
     consequences: Vec<String>,
-    inside: Vec<Line>,
+    inside: Vec<ReleaseLine>,
 }
 
 /// The release, with its cluster, that an object belongs to.
@@ -122,13 +122,13 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
     let inside = inside_of(plan);
     let hosts: BTreeSet<HostRelease<'_>> = plan.effects.iter().filter_map(as_host).collect();
     // The same effect on the same object, over clusters.
-    let mut alike: BTreeMap<(Shape, String), Vec<&Effect>> = BTreeMap::new();
+    let mut alike: BTreeMap<(EffectShape, String), Vec<&Effect>> = BTreeMap::new();
     for effect in plan.effects {
         if host_of(effect).is_some_and(|host| hosts.contains(&host)) {
             continue;
         }
         let own_inside = as_host(effect).and_then(|host| inside.get(&host));
-        let shape = Shape {
+        let shape = EffectShape {
             later: effect.when.is_some(),
             severity: std::cmp::Reverse(effect.severity),
             effect: effect.effect.name(),
@@ -145,7 +145,7 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
             .push(effect);
     }
     // Equal effects of the same clusters, over objects.
-    let mut sections: BTreeMap<Vec<&str>, BTreeMap<(Shape, String), EffectGroup<'p>>> = BTreeMap::new();
+    let mut sections: BTreeMap<Vec<&str>, BTreeMap<(EffectShape, String), EffectGroup<'p>>> = BTreeMap::new();
     for ((shape, object), effects) in alike {
         let clusters: BTreeSet<&str> =
             effects.iter().filter_map(|effect| effect.cluster.as_deref()).collect();
@@ -233,7 +233,7 @@ fn place(cause: &Cause) -> (Side, String, u32) {
 
 impl Bundle<'_, '_> {
     /// Entries of a verb and a kind in one line each.
-    pub(super) fn lines(&self) -> Vec<Line> {
+    pub(super) fn lines(&self) -> Vec<ReleaseLine> {
         let mut alike: BTreeMap<(std::cmp::Reverse<Severity>, &str, &str), Vec<&EffectGroup<'_>>> =
             BTreeMap::new();
         for entry in &self.entries {
@@ -249,7 +249,13 @@ impl Bundle<'_, '_> {
             if let Some(first) = told.first_mut().filter(|_| fields > 1) {
                 first.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
             }
-            Line { verb: verb.to_owned(), severity, subject: subject(&effects, 6), told, notes: Vec::new() }
+            ReleaseLine {
+                verb: verb.to_owned(),
+                severity,
+                subject: subject(&effects, 6),
+                told,
+                notes: Vec::new(),
+            }
         });
         told.collect()
     }
@@ -265,7 +271,7 @@ fn fields_of(effect: &Effect) -> usize {
 }
 
 /// What happens to the objects of a release, equal ones in one line, the worst first.
-fn lines(effects: &[&Effect]) -> Vec<Line> {
+fn lines(effects: &[&Effect]) -> Vec<ReleaseLine> {
     let (labels, others): (Vec<&Effect>, Vec<&Effect>) =
         effects.iter().copied().partition(|effect| is_by_label_only(effect));
     type GroupKey = (std::cmp::Reverse<Severity>, &'static str, bool, Vec<Phrase>, Vec<String>);
@@ -286,9 +292,9 @@ fn lines(effects: &[&Effect]) -> Vec<Line> {
         );
         alike.entry(key).or_default().push(effect);
     }
-    let mut lines: Vec<Line> = alike
+    let mut lines: Vec<ReleaseLine> = alike
         .into_iter()
-        .map(|((severity, verb, _, told, notes), effects)| Line {
+        .map(|((severity, verb, _, told, notes), effects)| ReleaseLine {
             verb: verb.to_owned(),
             severity,
             subject: subject(&effects, 8),
@@ -300,7 +306,7 @@ fn lines(effects: &[&Effect]) -> Vec<Line> {
     let most = grave + INSIDE;
     let more = lines.len().saturating_sub(most);
     lines.truncate(most);
-    let plain = |verb: &str, subject: String, line: String| Line {
+    let plain = |verb: &str, subject: String, line: String| ReleaseLine {
         verb: verb.to_owned(),
         severity: std::cmp::Reverse(Severity::Routine),
         subject,

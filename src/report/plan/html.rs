@@ -1,12 +1,12 @@
 //! The plan as one page, for an archive or a mail: clusters in turn, the worst first.
 
-use super::groups::{Bundle, EffectGroup, GroupItem, Line, items, sections};
+use super::groups::{Bundle, EffectGroup, GroupItem, ReleaseLine, items, sections};
 use super::values::Phrase;
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally, verb};
 use crate::model::Severity;
 use crate::report::markup::escape;
 use crate::report::page::{self, code, prose};
-use crate::report::secrets::Values;
+use crate::report::secrets::SecretValues;
 use std::fmt::Write as _;
 
 /// Objects of an entry that are named.
@@ -16,7 +16,7 @@ const NAMED: usize = 40;
 const PLACES: usize = 20;
 
 /// The whole page.
-pub(crate) fn render(plan: &Plan<'_>, secrets: Option<&Values>) -> String {
+pub(crate) fn render(plan: &Plan<'_>, secrets: Option<&SecretValues>) -> String {
     let effects = super::readable::effects(plan);
     let plan = &Plan { effects: &effects, ..plan.clone() };
     let mut body = String::from("<header>\n<h1>forebay plan</h1>\n");
@@ -134,7 +134,7 @@ fn told(body: &mut String, phrases: &[Phrase]) {
 }
 
 /// What happens to the objects of a release, or of one cause.
-fn lines(body: &mut String, lines: &[Line]) {
+fn lines(body: &mut String, lines: &[ReleaseLine]) {
     if lines.is_empty() {
         return;
     }

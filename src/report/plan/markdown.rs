@@ -55,18 +55,19 @@ pub fn render(plan: &Plan<'_>) -> String {
 }
 
 /// An entry and the clusters that have it.
-type Row<'p> = (&'p [&'p str], &'p EffectGroup<'p>);
+type EffectRow<'p> = (&'p [&'p str], &'p EffectGroup<'p>);
 
 /// The rows of the table and those that are folded. What is left out at the end is the
 /// least: the worst first, and of those what reaches most.
-fn by_weight<'p>(all: &'p [Section<'p>]) -> (Vec<Row<'p>>, Vec<Row<'p>>) {
+fn by_weight<'p>(all: &'p [Section<'p>]) -> (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) {
     let entries =
         all.iter().flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)));
     let shown = |entry: &EffectGroup<'_>| {
         entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none()
     };
-    let (mut table, mut folded): (Vec<Row<'p>>, Vec<Row<'p>>) = entries.partition(|(_, entry)| shown(entry));
-    let weight = |(clusters, entry): &Row<'_>| {
+    let (mut table, mut folded): (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) =
+        entries.partition(|(_, entry)| shown(entry));
+    let weight = |(clusters, entry): &EffectRow<'_>| {
         let reach = clusters.len().max(1) * entry.effects.len();
         std::cmp::Reverse((entry.effects[0].severity, reach))
     };
@@ -87,7 +88,7 @@ fn append(out: &mut String, line: &str) -> usize {
 }
 
 /// What needs a look; how many rows were left out.
-fn table(out: &mut String, plan: &Plan<'_>, rows: &[Row<'_>], several: bool) -> usize {
+fn table(out: &mut String, plan: &Plan<'_>, rows: &[EffectRow<'_>], several: bool) -> usize {
     if rows.is_empty() {
         return 0;
     }
@@ -114,7 +115,7 @@ fn table(out: &mut String, plan: &Plan<'_>, rows: &[Row<'_>], several: bool) -> 
 }
 
 /// Everything else, folded; how many lines were left out.
-fn list(out: &mut String, plan: &Plan<'_>, rows: &[Row<'_>], lead: &str, several: bool) -> usize {
+fn list(out: &mut String, plan: &Plan<'_>, rows: &[EffectRow<'_>], lead: &str, several: bool) -> usize {
     if rows.is_empty() {
         return 0;
     }

@@ -1,7 +1,7 @@
 //! The plan for a terminal: the counts that matter, then per cluster the worst
 //! first, one line per effect, consequences indented, the cause at the end.
 
-use super::groups::{Bundle, EffectGroup, GroupItem, Line, items, sections};
+use super::groups::{Bundle, EffectGroup, GroupItem, ReleaseLine, items, sections};
 use super::{INDENT, Plan, changes, consequences, not_followed, phrases, places, tally, verb, wrapped};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
@@ -130,7 +130,7 @@ fn together(out: &mut String, plan: &Plan<'_>, bundle: &Bundle<'_, '_>) {
 }
 
 /// A line below another one.
-fn inner(out: &mut String, line: &Line, begin: usize) {
+fn inner(out: &mut String, line: &ReleaseLine, begin: usize) {
     let verb = match line.severity.0 {
         Severity::Disruptive => line.verb.to_uppercase(),
         _ => line.verb.clone(),

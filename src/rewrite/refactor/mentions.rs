@@ -14,7 +14,7 @@ use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::kinds::NOTIFICATION;
 use crate::model::references::{Role, group_of, references};
 use crate::model::workloads;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Cluster;
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ fn untabled(id: &ObjectId, node: NodeRef<'_>, target: &ObjectId, here: bool) -> 
     }
     if id.is(cluster_api::CORE, "Cluster")
         && target.is(cluster_api::CORE, "ClusterClass")
-        && let Some(class) = (Cluster { object: Object { id, node } }).class_ref()
+        && let Some(class) = (Cluster { object: ScopedObject { id, node } }).class_ref()
         && Some(&*class.namespace) == target.namespace.as_deref()
     {
         pointers.push(class.pointer.to_owned());
@@ -95,7 +95,7 @@ fn untabled(id: &ObjectId, node: NodeRef<'_>, target: &ObjectId, here: bool) -> 
 
 /// JSON Pointer of the name of a reference, which stands in a field of its map or is the
 /// field itself.
-fn name_pointer(node: NodeRef<'_>, reference: &workloads::Reference<'_>) -> String {
+fn name_pointer(node: NodeRef<'_>, reference: &workloads::WorkloadReference<'_>) -> String {
     let name = reference.name_node.location();
     let mut entries = node.entries_at(&reference.pointer);
     let key = entries.find(|entry| entry.value.location() == name).map(|entry| entry.key);

@@ -23,7 +23,7 @@ pub(crate) mod texts;
 pub(crate) mod variable;
 
 use super::subject::Subject;
-use super::{FileChange, Refusal};
+use super::{FileChange, RewriteRefusal};
 use crate::files::{FileKind, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Tree, WorkPath};
 use crate::model::ObjectId;
@@ -77,8 +77,8 @@ impl Refused {
     }
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Refused {
+impl From<RewriteRefusal> for Refused {
+    fn from(refusal: RewriteRefusal) -> Refused {
         let range = refusal.range.unwrap_or(0..0);
         let location = Location {
             file: FilePath::in_root(refusal.path.clone()),
@@ -92,7 +92,7 @@ impl From<Refusal> for Refused {
 
 /// One commit of a refactoring.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RefactoringStep {
     /// Counts from 1.
     pub number: usize,
     /// What it does.
@@ -140,7 +140,7 @@ pub struct Series {
     /// does it.
     pub naive: Vec<String>,
     /// Its steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<RefactoringStep>,
     /// What is left to do by hand in the end, a command or a sentence each.
     pub by_hand: Vec<String>,
     /// What to know.
@@ -157,9 +157,17 @@ impl Series {
         changes: Vec<FileChange>,
         wait_for: Vec<String>,
         proof: Proof,
-    ) -> &mut Step {
+    ) -> &mut RefactoringStep {
         let number = self.steps.len() + 1;
-        self.steps.push(Step { number, title, done: false, changes, moves: Vec::new(), wait_for, proof });
+        self.steps.push(RefactoringStep {
+            number,
+            title,
+            done: false,
+            changes,
+            moves: Vec::new(),
+            wait_for,
+            proof,
+        });
         &mut self.steps[number - 1]
     }
 

@@ -7,7 +7,7 @@ use super::texts::{applier, root_of};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
-use crate::lang::yaml::edit::{Content, Operation, Place};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation};
 use crate::lang::yaml::{FilePath, Location, NodeRef, Stream, WorkPath, pointer_join};
 use crate::model::ObjectId;
 use crate::plan;
@@ -39,7 +39,7 @@ struct FileMoves {
 }
 
 /// Files that go elsewhere, and the contents of others.
-type Made = (Vec<(WorkPath, WorkPath)>, Vec<FileChange>);
+type MovedFiles = (Vec<(WorkPath, WorkPath)>, Vec<FileChange>);
 
 impl Handover<'_> {
     /// Its steps.
@@ -168,7 +168,7 @@ impl Handover<'_> {
         world: &World,
         rebuild: &Rebuild<'_>,
         mark: &str,
-    ) -> Result<(Made, World), Vec<Refused>> {
+    ) -> Result<(MovedFiles, World), Vec<Refused>> {
         let snapshot = &world.snapshot;
         let FileMoves { moves, mut wanted, cuts } = self.change(world)?;
         for one in self.renames(world) {
@@ -451,7 +451,7 @@ fn enters(snapshot: &Snapshot, directory: &str, file: &str) -> Option<Wanted> {
             map: String::new(),
             key: "resources".to_owned(),
             value: Content::Seq(vec![Content::str(file)]),
-            place: Place::End,
+            place: KeyPlace::End,
             comment: None,
         },
     };

@@ -7,7 +7,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::value::to_json;
-use crate::rewrite::subject::{Text, text_of};
+use crate::rewrite::subject::{EditableText, text_of};
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::world::{Effective, World};
@@ -15,38 +15,38 @@ use serde_json::Value;
 
 /// What of a ClusterClass is renamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ClassPartKind {
     /// A class of MachineDeployments or MachinePools.
     Worker,
     /// A variable.
     Variable,
 }
 
-impl Part {
+impl ClassPartKind {
     /// What it is called.
     pub(crate) fn what(self) -> &'static str {
         match self {
-            Part::Worker => "worker class",
-            Part::Variable => "variable",
+            ClassPartKind::Worker => "worker class",
+            ClassPartKind::Variable => "variable",
         }
     }
 
     /// The key that names an entry of its lists.
     pub(crate) fn key(self) -> &'static str {
         match self {
-            Part::Worker => "class",
-            Part::Variable => "name",
+            ClassPartKind::Worker => "class",
+            ClassPartKind::Variable => "name",
         }
     }
 }
 
 /// An object with the old name wherever the new one stands, copies being one.
-pub(super) fn normal(part: Part, old: &str, new: &str, object: &Effective) -> Result<Value, String> {
+pub(super) fn normal(part: ClassPartKind, old: &str, new: &str, object: &Effective) -> Result<Value, String> {
     let mut value = to_json(object.node.get_ref());
     let is_class = object.id.is(kinds::CORE, "ClusterClass");
     let lists: Vec<String> = match (part, is_class) {
-        (Part::Variable, true) => vec!["/spec/variables".to_owned()],
-        (Part::Worker, true) => {
+        (ClassPartKind::Variable, true) => vec!["/spec/variables".to_owned()],
+        (ClassPartKind::Worker, true) => {
             WorkerKind::BOTH.iter().map(|kind| format!("/spec/workers/{}", kind.list())).collect()
         }
         (_, false) => lists_of_cluster(object.node.get_ref(), part),
@@ -60,7 +60,7 @@ pub(super) fn normal(part: Part, old: &str, new: &str, object: &Effective) -> Re
                 *name = old.to_owned();
             }
         }
-        if part == Part::Variable || is_class {
+        if part == ClassPartKind::Variable || is_class {
             merge(entries, part.key(), old)?;
         }
     }
@@ -74,18 +74,18 @@ pub(super) fn normal(part: Part, old: &str, new: &str, object: &Effective) -> Re
 }
 
 /// A patch of a class with the old name wherever the new one stands.
-fn normalise_patch(part: Part, old: &str, new: &str, patch: &mut Value) {
+fn normalise_patch(part: ClassPartKind, old: &str, new: &str, patch: &mut Value) {
     let text = |value: Option<&mut Value>, rename: &dyn Fn(&str) -> String| {
         if let Some(Value::String(text)) = value {
             *text = rename(text);
         }
     };
-    if part == Part::Variable {
+    if part == ClassPartKind::Variable {
         text(patch.get_mut("enabledIf"), &|text| template::renamed(text, new, old));
     }
     let Some(Value::Array(definitions)) = patch.get_mut("definitions") else { return };
     for definition in definitions {
-        if part == Part::Worker {
+        if part == ClassPartKind::Worker {
             normalise_selector(old, new, definition);
             continue;
         }
@@ -164,9 +164,9 @@ pub(super) fn named<'n>(
 }
 
 /// The lists of a Cluster whose entries name parts of its class.
-pub(crate) fn lists_of_cluster(node: NodeRef<'_>, part: Part) -> Vec<String> {
+pub(crate) fn lists_of_cluster(node: NodeRef<'_>, part: ClassPartKind) -> Vec<String> {
     let workers = WorkerKind::BOTH.map(|kind| format!("/spec/topology/workers/{}", kind.list()));
-    if part == Part::Worker {
+    if part == ClassPartKind::Worker {
         return workers.into();
     }
     let mut lists = vec![
@@ -208,13 +208,13 @@ pub(crate) fn uses(class: NodeRef<'_>) -> Vec<(NodeRef<'_>, bool)> {
 }
 
 /// The text of an entry.
-pub(super) fn text(world: &World, entry: NodeRef<'_>) -> Result<Text, Vec<Refused>> {
+pub(super) fn text(world: &World, entry: NodeRef<'_>) -> Result<EditableText, Vec<Refused>> {
     text_of(&world.snapshot, entry)
         .ok_or_else(|| vec![Refused::no_text(entry.location(), "this", "change it by hand")])
 }
 
 /// The text of a scalar that is written as it is meant.
-pub(super) fn text_at(world: &World, node: NodeRef<'_>) -> Result<Text, Vec<Refused>> {
+pub(super) fn text_at(world: &World, node: NodeRef<'_>) -> Result<EditableText, Vec<Refused>> {
     let found = text(world, node)?;
     let written = super::texts::root_of(&world.snapshot, &found.path, found.document);
     let written = written.as_ref().and_then(|root| root.get_ref().at(&found.pointer)).and_then(NodeRef::text);
@@ -226,12 +226,12 @@ pub(super) fn text_at(world: &World, node: NodeRef<'_>) -> Result<Text, Vec<Refu
 }
 
 /// A list and the place in it of an item.
-fn place(world: &World, item: NodeRef<'_>) -> Result<(Text, usize), Vec<Refused>> {
+fn place(world: &World, item: NodeRef<'_>) -> Result<(EditableText, usize), Vec<Refused>> {
     let text = text(world, item)?;
     let split =
         text.pointer.rsplit_once('/').and_then(|(list, at)| Some((list.to_owned(), at.parse().ok()?)));
     match split {
-        Some((list, at)) => Ok((Text { pointer: list, ..text }, at)),
+        Some((list, at)) => Ok((EditableText { pointer: list, ..text }, at)),
         None => Err(vec![Refused::at(item.location(), "this is no item of a list", "change it by hand")]),
     }
 }

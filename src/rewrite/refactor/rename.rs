@@ -5,14 +5,14 @@ use super::steps::{Guard, Hand, MARK_PIN, commands, guards, ungarded};
 use super::{Proof, Rebuild, Refused, Rename, Series, apply, changed, texts};
 use crate::lang::text::with_article;
 use crate::lang::yaml::Location;
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune};
 use crate::model::cluster_api_kinds as cluster_api;
 use crate::model::{Category, Name, ObjectId, Severity, kinds};
 use crate::plan;
 use crate::rewrite::subject::{Subject, manifest_of};
 use crate::rewrite::{FileChange, Wanted};
 use crate::simulate::suspend::comment_after;
-use crate::simulate::takeover::helm::Release;
+use crate::simulate::takeover::helm::WantedRelease;
 use crate::world::{ApplyTarget, Cluster, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ impl Rename<'_> {
                 let why = format!("it is not known under which name {} is installed", self.old);
                 vec![Refused::at(node.location(), why, "write spec.releaseName first")]
             };
-            let release = Release::of(&self.old, node).ok_or_else(unknown)?;
+            let release = WantedRelease::of(&self.old, node).ok_or_else(unknown)?;
             let text = manifest_of(snapshot, subject.object).ok_or_else(unknown)?;
             let written = node.at("/spec/releaseName").filter(|value| !value.is_null());
             let operation = match written {
@@ -219,7 +219,7 @@ impl Rename<'_> {
                         map: format!("{}/spec", text.pointer),
                         key: "releaseName".to_owned(),
                         value: Content::str(release.name),
-                        place: head.map_or(Place::End, Place::Before),
+                        place: head.map_or(KeyPlace::End, KeyPlace::Before),
                         comment: Some(MARK_PIN.to_owned()),
                     }
                 }
@@ -253,10 +253,10 @@ impl Rename<'_> {
         }
         let id = ObjectId { name: Arc::from(&*self.new), ..self.old.clone() };
         for subject in &self.subjects {
-            let was = Release::of(&self.old, subject.object.node.get_ref());
+            let was = WantedRelease::of(&self.old, subject.object.node.get_ref());
             let renamed = after.objects.iter().filter(|object| object.id == id);
-            let mut now = renamed.map(|object| Release::of(&object.id, object.node.get_ref()));
-            let kept = |now: Option<Release>| match (&was, now) {
+            let mut now = renamed.map(|object| WantedRelease::of(&object.id, object.node.get_ref()));
+            let kept = |now: Option<WantedRelease>| match (&was, now) {
                 (Some(was), Some(now)) => now.changes(was).is_none(),
                 _ => false,
             };

@@ -201,9 +201,9 @@ fn is_below(pointer: &str, parent: &str) -> bool {
 }
 
 /// Leaves that differ: pointer, before, after.
-type Leaf = (String, Option<String>, Option<String>);
+type LeafDifference = (String, Option<String>, Option<String>);
 
-fn differences(one: NodeRef<'_>, other: NodeRef<'_>, pointer: &str, out: &mut Vec<Leaf>) {
+fn differences(one: NodeRef<'_>, other: NodeRef<'_>, pointer: &str, out: &mut Vec<LeafDifference>) {
     if one.same_value(other) != Known::Value(false) {
         return;
     }

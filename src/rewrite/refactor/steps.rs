@@ -9,7 +9,7 @@
 use super::texts::applier;
 use super::{Refused, Rename, Series};
 use crate::lang::yaml::NodeRef;
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune};
 use crate::model::{ObjectId, kinds};
 use crate::plan;
 use crate::rewrite::Wanted;
@@ -236,7 +236,7 @@ pub(super) mod guards {
                             .keys(snapshot, "/spec")
                             .into_iter()
                             .next()
-                            .map_or(Place::End, Place::Before),
+                            .map_or(KeyPlace::End, KeyPlace::Before),
                         comment,
                     },
                     path: manifest.path,

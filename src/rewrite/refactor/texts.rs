@@ -225,7 +225,7 @@ fn selections(
                 files.extend(applied.files_read.iter().cloned());
                 let node = applied.node.get_ref();
                 for patch in node.items_at("/spec/patches") {
-                    out.extend(patch.at("/target").map(Text::Selector));
+                    out.extend(patch.at("/target").map(SelectorText::Selector));
                     out.extend(inline(patch));
                 }
             }
@@ -253,14 +253,14 @@ fn is_kustomization(file: &FilePath) -> bool {
 }
 
 /// A text that selects objects.
-enum Text<'s> {
+enum SelectorText<'s> {
     /// A map of `kind`, `name`, `namespace`.
     Selector(NodeRef<'s>),
     /// A partial object.
     Partial(crate::lang::yaml::Node),
 }
 
-impl Text<'_> {
+impl SelectorText<'_> {
     fn rename(
         &self,
         snapshot: &Snapshot,
@@ -269,16 +269,16 @@ impl Text<'_> {
         out: &mut Vec<Result<Wanted, Refused>>,
     ) {
         let (head, name) = match self {
-            Text::Selector(node) => (*node, node.get("name")),
-            Text::Partial(node) => (node.get_ref(), node.get_ref().at("/metadata/name")),
+            SelectorText::Selector(node) => (*node, node.get("name")),
+            SelectorText::Partial(node) => (node.get_ref(), node.get_ref().at("/metadata/name")),
         };
         let kind = head.str_at("/kind");
         if kind.is_some_and(|kind| *kind != *old.kind) {
             return;
         }
         let namespace = match self {
-            Text::Selector(_) => head.str_at("/namespace"),
-            Text::Partial(_) => head.str_at("/metadata/namespace"),
+            SelectorText::Selector(_) => head.str_at("/namespace"),
+            SelectorText::Partial(_) => head.str_at("/metadata/namespace"),
         };
         if namespace.is_some_and(|namespace| old.namespace.as_deref().is_some_and(|own| own != namespace)) {
             return;
@@ -292,25 +292,25 @@ impl Text<'_> {
 }
 
 /// The documents of an inline patch.
-fn inline<'s>(patch: NodeRef<'s>) -> Vec<Text<'s>> {
-    patch.at("/patch").map(documents_in).into_iter().flatten().map(Text::Partial).collect()
+fn inline<'s>(patch: NodeRef<'s>) -> Vec<SelectorText<'s>> {
+    patch.at("/patch").map(documents_in).into_iter().flatten().map(SelectorText::Partial).collect()
 }
 
 /// What a kustomization selects objects with.
-fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Vec<Text<'s>> {
+fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Vec<SelectorText<'s>> {
     let directory = of.shown().rsplit_once('/').map_or("", |(directory, _)| directory);
     let documents = |file: &str| -> Vec<&'s Arc<Source>> {
         let beside = |path: String| FilePath::new(of.tree().clone(), path);
         join(directory, file).map(|path| sources(snapshot, &beside(path)).collect()).unwrap_or_default()
     };
-    let partial = |file: &str| -> Vec<Text<'s>> {
+    let partial = |file: &str| -> Vec<SelectorText<'s>> {
         let found = documents(file).into_iter();
-        found.map(|source| Text::Partial(source.root())).collect()
+        found.map(|source| SelectorText::Partial(source.root())).collect()
     };
     let mut out = Vec::new();
     for list in ["/patches", "/patchesJson6902"] {
         for entry in root.items_at(list) {
-            out.extend(entry.at("/target").map(Text::Selector));
+            out.extend(entry.at("/target").map(SelectorText::Selector));
             out.extend(inline(entry));
             out.extend(entry.str_at("/path").map(|file| partial(&file)).into_iter().flatten());
         }
@@ -318,17 +318,17 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Ve
     for entry in root.items_at("/patchesStrategicMerge") {
         match entry.as_str() {
             Some(text) if text.contains('\n') => {
-                out.extend(documents_in(entry).into_iter().map(Text::Partial))
+                out.extend(documents_in(entry).into_iter().map(SelectorText::Partial))
             }
             Some(file) => out.extend(partial(&file)),
             None => {}
         }
     }
-    let replacement = |entry: NodeRef<'s>, out: &mut Vec<Text<'s>>| {
-        out.extend(entry.at("/source").map(Text::Selector));
+    let replacement = |entry: NodeRef<'s>, out: &mut Vec<SelectorText<'s>>| {
+        out.extend(entry.at("/source").map(SelectorText::Selector));
         for target in entry.items_at("/targets") {
-            out.extend(target.at("/select").map(Text::Selector));
-            out.extend(target.items_at("/reject").map(Text::Selector));
+            out.extend(target.at("/select").map(SelectorText::Selector));
+            out.extend(target.items_at("/reject").map(SelectorText::Selector));
         }
     };
     for entry in root.items_at("/replacements") {
@@ -339,8 +339,8 @@ fn selecting<'s>(snapshot: &'s Snapshot, root: NodeRef<'s>, of: &FilePath) -> Ve
             file.items().for_each(|entry| replacement(entry, &mut out));
         }
     }
-    out.extend(root.items_at("/vars").filter_map(|entry| entry.at("/objref")).map(Text::Selector));
-    out.extend(root.items_at("/replicas").map(Text::Selector));
+    out.extend(root.items_at("/vars").filter_map(|entry| entry.at("/objref")).map(SelectorText::Selector));
+    out.extend(root.items_at("/replicas").map(SelectorText::Selector));
     out
 }
 

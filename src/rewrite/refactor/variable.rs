@@ -12,7 +12,7 @@ use super::{Proof, Rebuild, Refused, Series, apply, changed};
 use crate::build::substitute::is_variable_name;
 use crate::files::{Snapshot, is_manifest_path};
 use crate::lang::text::counted;
-use crate::lang::yaml::edit::{Content, Operation, Place, Prune};
+use crate::lang::yaml::edit::{Content, KeyPlace, Operation, Prune};
 use crate::lang::yaml::tape::TokenKind;
 use crate::lang::yaml::{FilePath, NodeRef, WorkPath, pointer_join};
 use crate::model::references::{Role, references};
@@ -186,7 +186,7 @@ impl Variable<'_> {
                 map: map.to_owned(),
                 key: self.new.to_string(),
                 value,
-                place: Place::After(self.old.to_string()),
+                place: KeyPlace::After(self.old.to_string()),
                 comment,
             }
         })?;

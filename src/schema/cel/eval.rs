@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 
 /// The variables of a rule.
 #[derive(Clone, Copy)]
-pub(crate) struct Scope<'a, 's> {
+pub(crate) struct RuleScope<'a, 's> {
     /// `self`, with its schema for defaults.
     pub this: (NodeRef<'a>, &'s Schema),
     /// `oldSelf`, in an update.
@@ -34,7 +34,7 @@ pub(crate) enum RuleResult {
 }
 
 /// Whether a rule holds.
-pub(crate) fn holds(expression: &Expression, scope: Scope<'_, '_>) -> RuleResult {
+pub(crate) fn holds(expression: &Expression, scope: RuleScope<'_, '_>) -> RuleResult {
     let mut evaluation = Evaluation { scope, names: Vec::new(), steps: 0, is_beyond: false };
     match evaluation.value(expression) {
         Value::Bool(value) => RuleResult::Known(value),
@@ -64,7 +64,7 @@ enum Value<'a, 's> {
 }
 
 struct Evaluation<'e, 'a, 's> {
-    scope: Scope<'a, 's>,
+    scope: RuleScope<'a, 's>,
     names: Vec<(&'e str, Value<'a, 's>)>,
     steps: usize,
     /// Whether something was beyond what is known of the language.
@@ -501,7 +501,7 @@ mod tests {
             ("[true, has(self.b)].filter(x, x == true).size() == 2", Some(true)),
         ] {
             let expression = expression(rule).unwrap_or_else(|| panic!("{rule}"));
-            let scope = Scope { this: (nodes[0].get_ref(), &schema), old: None };
+            let scope = RuleScope { this: (nodes[0].get_ref(), &schema), old: None };
             let known = match holds(&expression, scope) {
                 RuleResult::Known(known) => Some(known),
                 RuleResult::UnknownValue | RuleResult::UnknownRule => None,

@@ -5,7 +5,7 @@
 
 mod eval;
 
-pub(super) use eval::{RuleResult, Scope, holds};
+pub(super) use eval::{RuleResult, RuleScope, holds};
 
 use crate::lang::cel::{self, Expression};
 

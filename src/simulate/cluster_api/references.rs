@@ -9,12 +9,12 @@ use crate::world::{ApplyTarget, Cluster as FluxCluster, World};
 
 /// One object.
 #[derive(Clone, Copy, Debug)]
-pub struct Object<'a> {
+pub struct ScopedObject<'a> {
     pub id: &'a ObjectId,
     pub node: NodeRef<'a>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> ScopedObject<'a> {
     /// Its namespace; objects that state none are applied to `default`.
     pub fn namespace(&self) -> &'a str {
         self.id.namespace.as_deref().unwrap_or("default")
@@ -28,15 +28,15 @@ impl<'a> Object<'a> {
 /// Objects, found by group, kind, namespace and name.
 #[derive(Clone, Debug, Default)]
 pub struct Objects<'a> {
-    all: Vec<Object<'a>>,
+    all: Vec<ScopedObject<'a>>,
     by_kind: FxHashMap<(&'a str, &'a str), Vec<usize>>,
     by_name: FxHashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Objects<'a> {
     /// Indexes the objects in their order.
-    pub fn new(objects: impl IntoIterator<Item = Object<'a>>) -> Self {
-        let all: Vec<Object<'a>> = objects.into_iter().collect();
+    pub fn new(objects: impl IntoIterator<Item = ScopedObject<'a>>) -> Self {
+        let all: Vec<ScopedObject<'a>> = objects.into_iter().collect();
         let mut by_kind: FxHashMap<(&str, &str), Vec<usize>> = FxHashMap::default();
         let mut by_name: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (index, object) in all.iter().enumerate() {
@@ -47,24 +47,28 @@ impl<'a> Objects<'a> {
     }
 
     /// All objects in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Object<'a>> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = ScopedObject<'a>> + '_ {
         self.all.iter().copied()
     }
 
     /// Objects of a kind, of whatever version.
-    pub fn of_kind<'s>(&'s self, group: &'s str, kind: &'s str) -> impl Iterator<Item = Object<'a>> + 's {
+    pub fn of_kind<'s>(
+        &'s self,
+        group: &'s str,
+        kind: &'s str,
+    ) -> impl Iterator<Item = ScopedObject<'a>> + 's {
         self.by_kind.get(&(group, kind)).into_iter().flatten().map(|index| self.all[*index])
     }
 
     /// The object of that identity. Where a repository without entry points
     /// writes several, it is not known which one is meant: none.
-    pub fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<Object<'a>> {
+    pub fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<ScopedObject<'a>> {
         let mut found = self.named(group, kind, namespace, name);
         found.next().filter(|_| found.next().is_none())
     }
 
     /// The first object of a kind and a name, of whatever namespace.
-    pub fn of_name(&self, group: &str, kind: &str, name: &str) -> Option<Object<'a>> {
+    pub fn of_name(&self, group: &str, kind: &str, name: &str) -> Option<ScopedObject<'a>> {
         let mut named = self.by_name.get(name)?.iter().map(|index| self.all[*index]);
         named.find(|object| object.id.is(group, kind))
     }
@@ -80,7 +84,7 @@ impl<'a> Objects<'a> {
         kind: &'s str,
         namespace: &'s str,
         name: &'s str,
-    ) -> impl Iterator<Item = Object<'a>> + 's {
+    ) -> impl Iterator<Item = ScopedObject<'a>> + 's {
         let named = self.by_name.get(name).into_iter().flatten().map(|index| self.all[*index]);
         named.filter(move |object| object.id.is(group, kind) && object.namespace() == namespace)
     }
@@ -89,7 +93,7 @@ impl<'a> Objects<'a> {
 /// The objects of one apply target of one cluster: what references there can
 /// name.
 #[derive(Clone, Debug)]
-pub struct Scope<'w> {
+pub struct TargetScope<'w> {
     /// The cluster; `None` for objects that no cluster applies.
     pub cluster: Option<&'w FluxCluster>,
     /// Where the objects are applied.
@@ -98,13 +102,13 @@ pub struct Scope<'w> {
 }
 
 /// The scopes of a world that hold anything of Cluster API, orphans last.
-pub fn scopes(world: &World) -> Vec<Scope<'_>> {
+pub fn scopes(world: &World) -> Vec<TargetScope<'_>> {
     let mut scopes = Vec::new();
     for cluster in world.applied_clusters() {
         scopes.extend(scopes_of(world, cluster));
     }
-    let orphans = world.orphans().map(|o| Object { id: &o.id, node: o.node.get_ref() });
-    scopes.push(Scope { cluster: None, target: ApplyTarget::Local, objects: Objects::new(orphans) });
+    let orphans = world.orphans().map(|o| ScopedObject { id: &o.id, node: o.node.get_ref() });
+    scopes.push(TargetScope { cluster: None, target: ApplyTarget::Local, objects: Objects::new(orphans) });
     scopes.retain(|scope| scope.objects.iter().any(|o| is_cluster_api(o.id.group())));
     scopes
 }
@@ -115,17 +119,21 @@ pub(crate) fn has_cluster_api(world: &World, cluster: &FluxCluster) -> bool {
 }
 
 /// The scopes of one cluster, one for each apply target.
-pub(crate) fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<Scope<'w>> {
+pub(crate) fn scopes_of<'w>(world: &'w World, cluster: &'w FluxCluster) -> Vec<TargetScope<'w>> {
     let mut targets: Vec<&ApplyTarget> = cluster.members.iter().map(|member| &member.target).collect();
     targets.sort_unstable();
     targets.dedup();
     let objects = |target: &ApplyTarget| {
         let members = world.written(cluster).filter(|(member, _)| member.target == *target);
-        Objects::new(members.map(|(_, o)| Object { id: &o.id, node: o.node.get_ref() }))
+        Objects::new(members.map(|(_, o)| ScopedObject { id: &o.id, node: o.node.get_ref() }))
     };
     targets
         .into_iter()
-        .map(|target| Scope { cluster: Some(cluster), target: target.clone(), objects: objects(target) })
+        .map(|target| TargetScope {
+            cluster: Some(cluster),
+            target: target.clone(),
+            objects: objects(target),
+        })
         .collect()
 }
 

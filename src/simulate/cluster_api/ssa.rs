@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of one map of one object before a manager applies it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Map {
+pub struct ManagedMap {
     /// Keys that the manager applied last time.
     pub previous: BTreeSet<String>,
     /// The map as it is.
@@ -17,7 +17,7 @@ pub struct Map {
 
 /// What becomes of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum KeyOutcome {
     /// The manager sets it; these managers wrote another value and lose it.
     Set {
         /// Managers that no longer own the key.
@@ -36,9 +36,9 @@ pub enum Outcome {
 
 /// Applies `desired` and returns the map afterwards, with each key's outcome.
 pub fn apply(
-    map: &Map,
+    map: &ManagedMap,
     desired: &BTreeMap<String, String>,
-) -> (BTreeMap<String, String>, BTreeMap<String, Outcome>) {
+) -> (BTreeMap<String, String>, BTreeMap<String, KeyOutcome>) {
     let owners = |key: &str| map.others.get(key).cloned().unwrap_or_default();
     let mut after = map.live.clone();
     let mut outcomes = BTreeMap::new();
@@ -46,17 +46,17 @@ pub fn apply(
         let changed = map.live.get(key) != Some(value);
         let taken_from = if changed { owners(key) } else { BTreeSet::new() };
         after.insert(key.clone(), value.clone());
-        outcomes.insert(key.clone(), Outcome::Set { taken_from });
+        outcomes.insert(key.clone(), KeyOutcome::Set { taken_from });
     }
     for key in map.live.keys().filter(|key| !desired.contains_key(*key)) {
         let by = owners(key);
         let outcome = if !map.previous.contains(key) {
-            Outcome::Untouched
+            KeyOutcome::Untouched
         } else if by.is_empty() {
             after.remove(key);
-            Outcome::Removed
+            KeyOutcome::Removed
         } else {
-            Outcome::Kept { by }
+            KeyOutcome::Kept { by }
         };
         outcomes.insert(key.clone(), outcome);
     }
@@ -96,7 +96,7 @@ mod tests {
             (&["a"], &[], &[("a", "a")], &[("a", "flux")], &[("a", "a")]),
         ];
         for (previous, desired, live, others, expected) in table {
-            let map = Map {
+            let map = ManagedMap {
                 previous: previous.iter().map(|k| (*k).to_owned()).collect(),
                 live: strings(live),
                 others: others
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn a_changed_value_is_taken_from_its_other_owners() {
-        let map = Map {
+        let map = ManagedMap {
             previous: BTreeSet::from(["a".to_owned()]),
             live: strings(&[("a", "y")]),
             others: BTreeMap::from([("a".to_owned(), BTreeSet::from(["user".to_owned()]))]),
         };
         let (_, outcomes) = apply(&map, &strings(&[("a", "x")]));
         let taken_from = BTreeSet::from(["user".to_owned()]);
-        assert_eq!(outcomes["a"], Outcome::Set { taken_from });
+        assert_eq!(outcomes["a"], KeyOutcome::Set { taken_from });
     }
 }

@@ -92,7 +92,8 @@ pub fn actions(container: &Container) -> Vec<FoundAction> {
             None => or_unread(Vec::new(), &argv.join(" ")),
         };
     }
-    let words: Vec<Word> = argv.iter().map(|word| Word { text: word.clone(), unknown: false }).collect();
+    let words: Vec<ScriptWord> =
+        argv.iter().map(|word| ScriptWord { text: word.clone(), unknown: false }).collect();
     let mut found = Vec::new();
     read_command(&words, true, &mut found);
     or_unread(found, &argv.join(" "))
@@ -115,7 +116,7 @@ fn or_unread(found: Vec<FoundAction>, text: &str) -> Vec<FoundAction> {
 
 /// A word of a script, its quotes removed.
 #[derive(Debug, Clone, Default)]
-struct Word {
+struct ScriptWord {
     /// Command substitutions stay in it as written.
     text: String,
     /// Whether it holds a variable of unknown value.
@@ -124,8 +125,10 @@ struct Word {
 
 /// Reads a script command by command; assignments of variables are followed.
 fn read_script(script: &str, env: &[(String, String)]) -> Vec<FoundAction> {
-    let mut variables: Vec<(String, Word)> =
-        env.iter().map(|(name, text)| (name.clone(), Word { text: text.clone(), unknown: false })).collect();
+    let mut variables: Vec<(String, ScriptWord)> = env
+        .iter()
+        .map(|(name, text)| (name.clone(), ScriptWord { text: text.clone(), unknown: false }))
+        .collect();
     let mut found = Vec::new();
     let mut certain = true;
     let mut lexer = Lexer { rest: script };
@@ -146,7 +149,7 @@ fn read_script(script: &str, env: &[(String, String)]) -> Vec<FoundAction> {
     }
 }
 
-fn assignment(words: &[Word]) -> Option<(String, Word)> {
+fn assignment(words: &[ScriptWord]) -> Option<(String, ScriptWord)> {
     let words = match words {
         [first, rest @ ..] if matches!(&*first.text, "export" | "local") => rest,
         _ => words,
@@ -158,7 +161,7 @@ fn assignment(words: &[Word]) -> Option<(String, Word)> {
     let is_name = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    is_name.then(|| (name.to_string(), Word { text: value.to_string(), unknown: word.unknown }))
+    is_name.then(|| (name.to_string(), ScriptWord { text: value.to_string(), unknown: word.unknown }))
 }
 
 enum End {
@@ -173,9 +176,9 @@ struct Lexer<'s> {
 }
 
 impl Lexer<'_> {
-    fn next_command(&mut self, variables: &[(String, Word)]) -> (Vec<Word>, End) {
+    fn next_command(&mut self, variables: &[(String, ScriptWord)]) -> (Vec<ScriptWord>, End) {
         let mut words = Vec::new();
-        let mut word: Option<Word> = None;
+        let mut word: Option<ScriptWord> = None;
         while let Some(c) = self.take() {
             match c {
                 '\'' => {
@@ -226,7 +229,7 @@ impl Lexer<'_> {
 
     /// What follows `$` or a backquote: a known variable becomes its value, a
     /// command substitution stays as written, in the form `$(…)`.
-    fn expand(&mut self, first: char, word: &mut Word, variables: &[(String, Word)]) {
+    fn expand(&mut self, first: char, word: &mut ScriptWord, variables: &[(String, ScriptWord)]) {
         if first == '`' {
             let end = self.rest.find('`').unwrap_or(self.rest.len());
             word.text.push_str(&format!("$({})", &self.rest[..end]));
@@ -291,7 +294,7 @@ fn base_name(path: &str) -> &str {
 }
 
 /// Adds the actions of one simple command.
-fn read_command(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
+fn read_command(words: &[ScriptWord], certain: bool, found: &mut Vec<FoundAction>) {
     let start = words
         .iter()
         .position(|word| {
@@ -313,17 +316,17 @@ fn read_command(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
 
 /// Command-line arguments: the positional ones and the flags that matter here.
 struct Arguments<'w> {
-    positional: Vec<&'w Word>,
+    positional: Vec<&'w ScriptWord>,
     /// The value of `-p` or `--patch`.
-    patch: Option<Word>,
-    namespace: Option<&'w Word>,
+    patch: Option<ScriptWord>,
+    namespace: Option<&'w ScriptWord>,
     /// A namespace in `--namespace=…` form.
     inline_namespace: Option<(String, bool)>,
     flags: Vec<&'w str>,
 }
 
 impl<'w> Arguments<'w> {
-    fn parse(words: &'w [Word]) -> Self {
+    fn parse(words: &'w [ScriptWord]) -> Self {
         let mut arguments = Arguments {
             positional: Vec::new(),
             patch: None,
@@ -347,7 +350,7 @@ impl<'w> Arguments<'w> {
                     }
                     None if text.starts_with("--patch=") || text.starts_with("-p=") => {
                         let text = text.split_once('=').map_or("", |(_, patch)| patch).to_owned();
-                        arguments.patch = Some(Word { text, unknown: word.unknown });
+                        arguments.patch = Some(ScriptWord { text, unknown: word.unknown });
                     }
                     None if text.starts_with('-') => arguments.flags.push(text),
                     None => arguments.positional.push(word),
@@ -369,11 +372,11 @@ impl<'w> Arguments<'w> {
 }
 
 /// Names that a word may hold: a substitution in it makes it unknown.
-fn known(word: &Word) -> Option<&str> {
+fn known(word: &ScriptWord) -> Option<&str> {
     (!word.unknown && !word.text.contains("$(")).then_some(&*word.text)
 }
 
-fn read_kubectl(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
+fn read_kubectl(words: &[ScriptWord], certain: bool, found: &mut Vec<FoundAction>) {
     let arguments = Arguments::parse(words);
     let mut positional = arguments.positional.iter().copied();
     match positional.next().and_then(known) {
@@ -511,7 +514,7 @@ fn request_value(checked: &str, value: &str) -> RequestValue {
     if is_date && of_now && format { RequestValue::RunTime } else { RequestValue::Unknown }
 }
 
-fn read_flux(words: &[Word], certain: bool, found: &mut Vec<FoundAction>) {
+fn read_flux(words: &[ScriptWord], certain: bool, found: &mut Vec<FoundAction>) {
     let arguments = Arguments::parse(words);
     let mut positional = arguments.positional.iter().copied();
     let suspend = match positional.next().and_then(known) {

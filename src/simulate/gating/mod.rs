@@ -74,7 +74,7 @@ pub struct GateSpec {
 
 /// A request to open or to close a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct GateRequest {
     /// The time that the request carries, in whole seconds.
     pub at: Timestamp,
     /// What it asks for.
@@ -142,7 +142,7 @@ pub(crate) fn format_time(at: Timestamp) -> String {
 
 /// The gate at a moment. Requests may come in any order; those after `now` do
 /// not count yet.
-pub(crate) fn state(spec: GateSpec, requests: &[Request], now: Timestamp) -> GateState {
+pub(crate) fn state(spec: GateSpec, requests: &[GateRequest], now: Timestamp) -> GateState {
     let standing = requests
         .iter()
         .filter(|request| request.at <= now)
@@ -153,7 +153,7 @@ pub(crate) fn state(spec: GateSpec, requests: &[Request], now: Timestamp) -> Gat
         reset_to_default_at,
         message: format!("Gate {} by default", spec.default.name()),
     };
-    let Some(&Request { at, position }) = standing else {
+    let Some(&GateRequest { at, position }) = standing else {
         return by_default(None, None);
     };
     if position == spec.default {
@@ -216,7 +216,7 @@ pub(crate) struct Transition {
 
 /// All changes of a gate's position, in order, from the first request to the
 /// last reset. Before the first one the gate is at its default.
-pub(crate) fn transitions(spec: GateSpec, requests: &[Request]) -> Vec<Transition> {
+pub(crate) fn transitions(spec: GateSpec, requests: &[GateRequest]) -> Vec<Transition> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     // Of a tie the closing request comes last, so that it counts.
     order.sort_by_key(|&i| (requests[i].at, requests[i].position == Position::Closed));
@@ -295,12 +295,12 @@ mod tests {
         GateSpec { default, window }
     }
 
-    fn open(at: &str) -> Request {
-        Request { at: time(at), position: Position::Opened }
+    fn open(at: &str) -> GateRequest {
+        GateRequest { at: time(at), position: Position::Opened }
     }
 
-    fn close(at: &str) -> Request {
-        Request { at: time(at), position: Position::Closed }
+    fn close(at: &str) -> GateRequest {
+        GateRequest { at: time(at), position: Position::Closed }
     }
 
     #[test]
@@ -464,10 +464,10 @@ mod tests {
     }
 
     prop_compose! {
-        fn requests()(entries in prop::collection::vec((0i64..300, any::<bool>()), 0..8)) -> Vec<Request> {
+        fn requests()(entries in prop::collection::vec((0i64..300, any::<bool>()), 0..8)) -> Vec<GateRequest> {
             entries
                 .into_iter()
-                .map(|(minute, opens)| Request {
+                .map(|(minute, opens)| GateRequest {
                     at: minutes(minute),
                     position: if opens { Position::Opened } else { Position::Closed },
                 })

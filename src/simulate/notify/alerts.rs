@@ -175,7 +175,7 @@ pub(crate) fn matches_among<'s>(
 pub(crate) fn is_silent<'s>(
     alert: &Alert,
     mut sources: impl Iterator<Item = &'s EventSource>,
-    object: Subject<'_>,
+    object: SourceName<'_>,
     severity: &str,
 ) -> bool {
     let is_out = |source: &EventSource| {
@@ -192,13 +192,13 @@ pub(crate) fn selects(
     object: &InvolvedObject,
     labels: &BTreeMap<String, Text>,
 ) -> Known<bool> {
-    let subject = Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+    let subject = SourceName { kind: &object.kind, namespace: &object.namespace, name: &object.name };
     any(alert.sources.iter().map(|source| source_selects(source, alert, subject, || labels)))
 }
 
 /// What names an object in a source.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'o> {
+pub(crate) struct SourceName<'o> {
     pub kind: &'o str,
     /// Its namespace; empty without one.
     pub namespace: &'o str,
@@ -210,7 +210,7 @@ pub(crate) struct Subject<'o> {
 pub(crate) fn source_selects<'l>(
     source: &EventSource,
     alert: &Alert,
-    object: Subject<'_>,
+    object: SourceName<'_>,
     labels: impl FnOnce() -> &'l BTreeMap<String, Text>,
 ) -> Known<bool> {
     let mut tests = Known::Value(true);
@@ -327,7 +327,7 @@ fn tests_of(
     source: &EventSource,
     alert_namespace: &str,
     alert_severity: &Text,
-    object: Subject<'_>,
+    object: SourceName<'_>,
     severity: &str,
 ) -> [(Step, Known<bool>); 4] {
     let namespace = match source.namespace.known() {
@@ -358,7 +358,7 @@ fn matches_source(
     if source.kind.is(&object.kind) == Known::Value(false) {
         return (Step::Kind, Match::no(""));
     }
-    let subject = Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+    let subject = SourceName { kind: &object.kind, namespace: &object.namespace, name: &object.name };
     let tests = tests_of(source, alert_namespace, alert_severity, subject, event.severity);
     if let Some((step, _)) = tests.iter().find(|(_, passed)| *passed == Known::Value(false)) {
         let reason = match step {
@@ -529,7 +529,7 @@ mod tests {
                     if is_silent(
                         &alert,
                         alert.sources.iter(),
-                        Subject { kind: "Kustomization", namespace: "a", name: "app-b" },
+                        SourceName { kind: "Kustomization", namespace: "a", name: "app-b" },
                         "error",
                     ) {
                         assert_eq!(long, Known::Value(false), "{:?}", alert.sources);

@@ -20,7 +20,7 @@ pub const CONFLICT_REASON: &str = "MetadataAppendFailed";
 
 /// Where a metadata key came from, in the order of precedence, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum MetadataSource {
     /// Annotations of the involved object in the event group.
     ObjectAnnotations,
     /// The Alert's `.spec.eventMetadata`.
@@ -31,14 +31,14 @@ pub enum Source {
     ControllerMetadata,
 }
 
-impl Source {
+impl MetadataSource {
     /// The words that notification-controller uses for the source.
     pub fn label(self) -> &'static str {
         match self {
-            Source::ObjectAnnotations => "involved object annotations",
-            Source::AlertEventMetadata => "Alert object .spec.eventMetadata",
-            Source::AlertSummary => "Alert object .spec.summary",
-            Source::ControllerMetadata => "involved object controller metadata",
+            MetadataSource::ObjectAnnotations => "involved object annotations",
+            MetadataSource::AlertEventMetadata => "Alert object .spec.eventMetadata",
+            MetadataSource::AlertSummary => "Alert object .spec.summary",
+            MetadataSource::ControllerMetadata => "involved object controller metadata",
         }
     }
 }
@@ -48,7 +48,7 @@ impl Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combined<V> {
     /// Sources and values by key, never empty for a key.
-    pub entries: BTreeMap<String, Vec<(Source, V)>>,
+    pub entries: BTreeMap<String, Vec<(MetadataSource, V)>>,
 }
 
 impl<V: Clone> Combined<V> {
@@ -77,7 +77,7 @@ pub struct Conflict {
     /// The key, without a prefix.
     pub key: String,
     /// All its sources, in the order of precedence.
-    pub sources: Vec<Source>,
+    pub sources: Vec<MetadataSource>,
 }
 
 /// What notification-controller reports for conflicts: a log line, and an
@@ -126,12 +126,13 @@ pub(crate) fn combine_before_flux_2_5<V: Clone>(
     summary: Option<&V>,
 ) -> Combined<V> {
     let own_prefix = format!("{group}/");
-    let alert = alert_metadata.iter().map(|(key, value)| (Source::AlertEventMetadata, key.clone(), value));
+    let alert =
+        alert_metadata.iter().map(|(key, value)| (MetadataSource::AlertEventMetadata, key.clone(), value));
     let own = event_metadata.iter().filter_map(|(key, value)| {
-        Some((Source::ControllerMetadata, key.strip_prefix(&own_prefix)?.to_owned(), value))
+        Some((MetadataSource::ControllerMetadata, key.strip_prefix(&own_prefix)?.to_owned(), value))
     });
-    let summary = summary.map(|value| (Source::AlertSummary, "summary".to_owned(), value));
-    let mut entries: BTreeMap<String, Vec<(Source, V)>> = BTreeMap::new();
+    let summary = summary.map(|value| (MetadataSource::AlertSummary, "summary".to_owned(), value));
+    let mut entries: BTreeMap<String, Vec<(MetadataSource, V)>> = BTreeMap::new();
     for (source, key, value) in alert.chain(own).chain(summary) {
         entries.entry(key).or_default().push((source, value.clone()));
     }
@@ -149,7 +150,9 @@ pub(crate) fn older_report(
     has_events: bool,
 ) -> Option<ConflictReport> {
     let is_told = |conflict: &&Conflict| {
-        conflict.sources.starts_with(&[Source::AlertEventMetadata, Source::ControllerMetadata])
+        conflict
+            .sources
+            .starts_with(&[MetadataSource::AlertEventMetadata, MetadataSource::ControllerMetadata])
     };
     let InvolvedObject { kind, namespace, name, .. } = object;
     let each = |conflict: &Conflict| {
@@ -182,21 +185,21 @@ pub fn combine<V: Clone>(
             .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?.to_owned(), value.clone())))
             .collect()
     };
-    let mut entries: BTreeMap<String, Vec<(Source, V)>> = BTreeMap::new();
-    let mut write = |source: Source, key: String, value: V| {
+    let mut entries: BTreeMap<String, Vec<(MetadataSource, V)>> = BTreeMap::new();
+    let mut write = |source: MetadataSource, key: String, value: V| {
         entries.entry(key).or_default().push((source, value));
     };
     for (key, value) in stripped(EVENT_PREFIX) {
-        write(Source::ObjectAnnotations, key, value);
+        write(MetadataSource::ObjectAnnotations, key, value);
     }
     for (key, value) in alert_metadata {
-        write(Source::AlertEventMetadata, key.clone(), value.clone());
+        write(MetadataSource::AlertEventMetadata, key.clone(), value.clone());
     }
     if let Some(summary) = summary {
-        write(Source::AlertSummary, "summary".to_owned(), summary.clone());
+        write(MetadataSource::AlertSummary, "summary".to_owned(), summary.clone());
     }
     for (key, value) in stripped(&own_prefix) {
-        write(Source::ControllerMetadata, key, value);
+        write(MetadataSource::ControllerMetadata, key, value);
     }
     Combined { entries }
 }

@@ -11,7 +11,7 @@ use crate::simulate::notify::alerts::{Alert, EventSource};
 
 /// A value of metadata and where it is written.
 #[derive(Debug, Clone)]
-pub struct Value {
+pub struct MetadataValue {
     /// What is known of it.
     pub text: Text,
     /// Its bytes; `None` for one that no file states.
@@ -31,10 +31,10 @@ pub(crate) fn involved_object(id: &ObjectId) -> InvolvedObject {
 /// The map of strings at a JSON Pointer. Values of other types are taken as
 /// written: a build makes strings of annotations, and the API server refuses
 /// the rest.
-pub(crate) fn values_at(node: NodeRef<'_>, pointer: &str) -> Metadata<Value> {
+pub(crate) fn values_at(node: NodeRef<'_>, pointer: &str) -> Metadata<MetadataValue> {
     node.entries_at(pointer)
         .map(|entry| {
-            let value = Value { text: Text::of(entry.value), location: entry.value.location() };
+            let value = MetadataValue { text: Text::of(entry.value), location: entry.value.location() };
             (entry.key.into_owned(), value)
         })
         .collect()
@@ -46,7 +46,7 @@ pub(crate) fn labels_of(node: NodeRef<'_>) -> BTreeMap<String, Text> {
 }
 
 /// The values without their places.
-pub(crate) fn texts(values: &Metadata<Value>) -> Metadata<Text> {
+pub(crate) fn texts(values: &Metadata<MetadataValue>) -> Metadata<Text> {
     values.iter().map(|(key, value)| (key.clone(), value.text.clone())).collect()
 }
 

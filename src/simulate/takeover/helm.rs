@@ -1,6 +1,6 @@
 //! helm-controller: where a release is, and what a change of that does.
 
-use super::{Id, Live, Manifest, Role, State, Status};
+use super::{ClusterState, Id, Live, Manifest, Role, Status};
 use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::world::{ApplyTarget, target_of};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A release as a HelmRelease wants it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Release {
+pub(crate) struct WantedRelease {
     /// Its name in Helm's storage.
     pub name: String,
     /// The namespace that it is installed into.
@@ -39,11 +39,11 @@ pub(crate) enum TargetChange {
     Chart,
 }
 
-impl Release {
+impl WantedRelease {
     /// Where a HelmRelease is installed; `None` where a part of it is not known.
     /// Source: helm-controller `api/v2` `GetReleaseName`, `GetReleaseNamespace`,
     /// `GetStorageNamespace`; `internal/release` `ShortenName`.
-    pub(crate) fn of(id: &ObjectId, node: NodeRef<'_>) -> Option<Release> {
+    pub(crate) fn of(id: &ObjectId, node: NodeRef<'_>) -> Option<WantedRelease> {
         let own = id.namespace.as_deref().unwrap_or("default").to_owned();
         let text = |pointer: &str| match node.at(pointer) {
             None => Some(None),
@@ -59,7 +59,7 @@ impl Release {
         };
         let flag = |pointer: &str| node.at(pointer).and_then(NodeRef::as_bool) == Some(true);
         let strategy = node.str_at("/spec/upgrade/chartNameChangeStrategy");
-        Some(Release {
+        Some(WantedRelease {
             name: shortened(&name),
             namespace: namespace.unwrap_or_else(|| own.clone()),
             storage: storage.unwrap_or(own),
@@ -84,7 +84,7 @@ impl Release {
     /// and another one installed.
     /// Source: helm-controller `internal/action/verify.go` `ReleaseTargetChanged`. The
     /// cluster (`kubeConfig`) is not compared.
-    pub(crate) fn changes(&self, installed: &Release) -> Option<TargetChange> {
+    pub(crate) fn changes(&self, installed: &WantedRelease) -> Option<TargetChange> {
         if self.storage != installed.storage {
             Some(TargetChange::Storage)
         } else if self.namespace != installed.namespace {
@@ -117,13 +117,13 @@ fn shortened(name: &str) -> String {
     format!("{head}-{}", &digest[..12])
 }
 
-impl State {
+impl ClusterState {
     /// Installs or upgrades a release, after uninstalling what was installed under
     /// another name or elsewhere.
     /// Source: helm-controller `reconcileRelease` → `reconcileUninstall` where
     /// `ReleaseTargetChanged`; `DetermineReleaseState`: a release that is found in
     /// storage is adopted.
-    pub(super) fn upgrade(&mut self, id: &Id, release: &Release) {
+    pub(super) fn upgrade(&mut self, id: &Id, release: &WantedRelease) {
         if let Some(installed) = self.history.get(id).cloned()
             && release.changes(&installed).is_some()
         {
@@ -142,7 +142,7 @@ impl State {
     /// Source: helm-controller `reconcileDelete`, `reconcileReleaseDeletion`: a
     /// suspended one leaves its release; otherwise the newest release of that name
     /// goes, also where another HelmRelease made it.
-    pub(super) fn uninstall(&mut self, id: &Id, release: &Release) {
+    pub(super) fn uninstall(&mut self, id: &Id, release: &WantedRelease) {
         if release.suspend {
             return;
         }

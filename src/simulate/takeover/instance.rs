@@ -1,10 +1,10 @@
 //! flux-operator: a FluxInstance, the controllers and the root that it generates.
 
-use super::{Id, Live, Manifest, Role, Ssa, State, Status};
+use super::{ClusterState, Id, Live, Manifest, Role, Ssa, Status};
 use crate::world::ApplyTarget;
 use std::collections::BTreeSet;
 
-impl State {
+impl ClusterState {
     /// Applies what an instance generates, takes it from kustomize-controller, and
     /// deletes what it generates no more.
     /// Source: `fluxinstance_controller.go` `apply`; `internal/builder/templates.go`:

@@ -1,15 +1,18 @@
 //! kustomize-controller: apply, inventory, prune, finalizer.
 
-use super::{Build, Builds, DeletionPolicy, Id, Live, Manifest, Refusal, Role, Settings, Ssa, State, Status};
+use super::{
+    ApiRefusal, Build, Builds, ClusterState, DeletionPolicy, Id, KustomizationSettings, Live, Manifest, Role,
+    Ssa, Status,
+};
 use crate::world::ApplyTarget;
 use std::collections::BTreeSet;
 
-impl State {
+impl ClusterState {
     /// Whether all of `dependsOn` lets a Kustomization begin.
     /// Source: `checkDependencies`: a missing one blocks; one of the same source must
     /// be ready at the same revision; with a `readyExpr` the built-in checks are
     /// skipped (gate AdditiveCELDependencyCheck off, its default).
-    pub(super) fn dependencies_are_ready(&self, settings: &Settings) -> bool {
+    pub(super) fn dependencies_are_ready(&self, settings: &KustomizationSettings) -> bool {
         settings.depends_on.iter().all(|dependency| {
             let Some(live) = self.local(&dependency.on) else { return false };
             if dependency.expression {
@@ -28,7 +31,7 @@ impl State {
     /// One reconciliation: build, apply, new inventory, prune.
     /// Source: `reconcile`: any error before the end of the apply returns before the
     /// inventory is written and before the prune.
-    pub(super) fn reconcile(&mut self, id: &Id, settings: &Settings, builds: &Builds) {
+    pub(super) fn reconcile(&mut self, id: &Id, settings: &KustomizationSettings, builds: &Builds) {
         let Some(Build::Objects(objects)) = builds.get(&(id.clone(), settings.build)) else {
             self.status.insert(id.clone(), Status::Failed);
             return;
@@ -53,7 +56,7 @@ impl State {
     /// `force` an object that is refused is deleted during the dry run (ssa
     /// `IsImmutableError` takes any 422 for immutable), and is not created again in
     /// this run where another object is refused.
-    fn apply(&mut self, owner: &Id, settings: &Settings, objects: &[Manifest]) -> bool {
+    fn apply(&mut self, owner: &Id, settings: &KustomizationSettings, objects: &[Manifest]) -> bool {
         let mut accepted = true;
         let mut forced = Vec::new();
         for object in objects.iter().filter(|object| !self.is_skipped(settings, object)) {
@@ -64,9 +67,9 @@ impl State {
             match (&object.refusal, live) {
                 (Some(refusal), Some(_)) if force => {
                     forced.push(place);
-                    accepted &= *refusal == Refusal::Immutable;
+                    accepted &= *refusal == ApiRefusal::Immutable;
                 }
-                (Some(Refusal::Invalid), _) | (Some(_), Some(_)) => accepted = false,
+                (Some(ApiRefusal::Invalid), _) | (Some(_), Some(_)) => accepted = false,
                 _ => {}
             }
         }
@@ -88,7 +91,7 @@ impl State {
     /// Source: ssa `manager_apply.go`: `reconcile: disabled` and `ssa: Ignore` on the
     /// manifest or on the live object; `ssa: IfNotPresent` on the manifest where
     /// something is live.
-    fn is_skipped(&self, settings: &Settings, object: &Manifest) -> bool {
+    fn is_skipped(&self, settings: &KustomizationSettings, object: &Manifest) -> bool {
         let live = self.objects.get(&(settings.target.clone(), object.id.clone()));
         let ignored =
             |manifest: &Manifest| manifest.marks.reconcile_disabled || manifest.marks.ssa == Ssa::Ignore;
@@ -144,7 +147,7 @@ impl State {
     /// Source: `finalize`, `finalizerShouldDeleteResources`: by the live spec at the
     /// deletion; a suspended one, or one whose ServiceAccount is gone, deletes
     /// nothing.
-    pub(super) fn finalize(&mut self, id: &Id, settings: &Settings) {
+    pub(super) fn finalize(&mut self, id: &Id, settings: &KustomizationSettings) {
         let wanted = match settings.deletion_policy {
             DeletionPolicy::MirrorPrune => settings.prune,
             DeletionPolicy::Delete => true,

@@ -25,7 +25,7 @@ mod tests;
 
 use crate::model::ObjectId;
 use crate::world::ApplyTarget;
-use helm::Release;
+use helm::WantedRelease;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl From<&ObjectId> for Id {
 }
 
 /// An object in a cluster: the one of the controllers, or that of a kubeConfig.
-pub(crate) type Place = (ApplyTarget, Id);
+pub(crate) type ObjectPlace = (ApplyTarget, Id);
 
 /// An object as Git wants it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +68,7 @@ pub(crate) struct Manifest {
     /// Tells contents apart: equal numbers, equal content.
     pub content: u64,
     /// What the API server says to this over the object that is live.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<ApiRefusal>,
 }
 
 impl Manifest {
@@ -107,7 +107,7 @@ pub(crate) enum Ssa {
 
 /// Why the API server refuses an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Refusal {
+pub(crate) enum ApiRefusal {
     /// A field that can't change: a new object would be accepted.
     Immutable,
     /// Invalid in any case.
@@ -121,8 +121,8 @@ pub(crate) enum Role {
     /// Nothing.
     Plain,
     /// A Flux Kustomization.
-    Kustomization(Settings),
-    HelmRelease(Release),
+    Kustomization(KustomizationSettings),
+    HelmRelease(WantedRelease),
     /// A FluxInstance and what it generates.
     #[cfg_attr(not(test), expect(dead_code, reason = "part of the model; no question of ours has one yet"))]
     FluxInstance(Vec<Manifest>),
@@ -130,7 +130,7 @@ pub(crate) enum Role {
 
 /// The spec of a Flux Kustomization, as far as it decides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Settings {
+pub(crate) struct KustomizationSettings {
     /// Effective suspension.
     pub suspend: bool,
     /// `prune`.
@@ -211,9 +211,9 @@ pub(crate) enum Status {
 
 /// A cluster, or several: every object says in which one it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct State {
+pub(crate) struct ClusterState {
     /// Live objects; those of Flux are in [`ApplyTarget::Local`].
-    pub objects: BTreeMap<Place, Live>,
+    pub objects: BTreeMap<ObjectPlace, Live>,
     /// `status.inventory` of Kustomizations and FluxInstances: ids without a cluster.
     pub inventories: BTreeMap<Id, BTreeSet<Id>>,
     /// Appliers that have yet to look at the new revision, or at their new spec.
@@ -223,7 +223,7 @@ pub(crate) struct State {
     /// Deleted, with a finalizer that has not run.
     pub terminating: BTreeMap<Id, Live>,
     /// Releases of HelmReleases: `status.history` and `status.storageNamespace`.
-    pub history: BTreeMap<Id, Release>,
+    pub history: BTreeMap<Id, WantedRelease>,
 }
 
 /// What an applier builds from the new revision, by itself and by
@@ -249,7 +249,7 @@ pub(crate) enum Event {
     Finalize(Id),
 }
 
-impl State {
+impl ClusterState {
     /// Puts an applied object into the start: live, owned, and in the inventory of
     /// its owner. Objects of Flux are ready.
     pub(crate) fn place(&mut self, target: ApplyTarget, manifest: Manifest, owner: Option<&Id>) {
@@ -285,7 +285,7 @@ impl State {
 
     /// The same as a start: what is there was not created just now.
     #[must_use]
-    pub(crate) fn settled(mut self) -> State {
+    pub(crate) fn settled(mut self) -> ClusterState {
         self.objects.values_mut().for_each(|live| live.fresh = false);
         self
     }
@@ -300,7 +300,7 @@ impl State {
 
     /// The state after an event; the same where it does nothing.
     #[must_use]
-    pub(crate) fn after(&self, event: &Event, builds: &Builds) -> State {
+    pub(crate) fn after(&self, event: &Event, builds: &Builds) -> ClusterState {
         let mut next = self.clone();
         match event {
             Event::Reconcile(id) => {
@@ -349,7 +349,7 @@ impl State {
     }
 
     /// An accepted DELETE: what has a finalizer of Flux waits for it.
-    fn delete(&mut self, place: &Place) {
+    fn delete(&mut self, place: &ObjectPlace) {
         let Some(live) = self.objects.remove(place) else { return };
         if live.manifest.role != Role::Plain && place.0 == ApplyTarget::Local {
             self.pending.remove(&place.1);

@@ -3,12 +3,12 @@
 //! Kustomizations of a source are triggered by one artifact and run in parallel,
 //! ordered by nothing but `dependsOn`.
 
-use super::{Builds, Event, Id, Place, Role, State};
+use super::{Builds, ClusterState, Event, Id, ObjectPlace, Role};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outcome {
+pub(crate) enum ObjectOutcome {
     /// It stays, with the owner that it had.
     Kept,
     /// It stays; another Kustomization owns it.
@@ -25,10 +25,10 @@ pub(crate) enum Outcome {
     Deleted,
 }
 
-impl Outcome {
+impl ObjectOutcome {
     /// Whether the object that was there is lost.
     pub(crate) fn loses(&self) -> bool {
-        matches!(self, Outcome::Recreated | Outcome::RecreatedLater | Outcome::Deleted)
+        matches!(self, ObjectOutcome::Recreated | ObjectOutcome::RecreatedLater | ObjectOutcome::Deleted)
     }
 }
 
@@ -37,7 +37,7 @@ impl Outcome {
 pub(crate) struct OrdersOutcome {
     /// For each object of the start or of an end: its outcomes, each with the events
     /// of one order that leads there.
-    pub outcomes: BTreeMap<Place, BTreeMap<Outcome, Vec<Event>>>,
+    pub outcomes: BTreeMap<ObjectPlace, BTreeMap<ObjectOutcome, Vec<Event>>>,
     /// How many ends were reached.
     pub ends: usize,
     /// Whether every order was followed.
@@ -46,7 +46,7 @@ pub(crate) struct OrdersOutcome {
 
 impl OrdersOutcome {
     /// The outcomes of one object.
-    pub(crate) fn of(&self, place: &Place) -> Vec<&Outcome> {
+    pub(crate) fn of(&self, place: &ObjectPlace) -> Vec<&ObjectOutcome> {
         self.outcomes.get(place).into_iter().flat_map(BTreeMap::keys).collect()
     }
 }
@@ -55,11 +55,11 @@ impl OrdersOutcome {
 pub(crate) const STATES: usize = 4096;
 
 /// Follows every order from a state. `pending` of the state says what begins.
-pub(crate) fn explore(start: &State, builds: &Builds) -> OrdersOutcome {
+pub(crate) fn explore(start: &ClusterState, builds: &Builds) -> OrdersOutcome {
     let start = &start.clone().settled();
     let mut answer = OrdersOutcome { complete: true, ..OrdersOutcome::default() };
-    let mut seen: BTreeSet<State> = BTreeSet::from([start.clone()]);
-    let mut open: Vec<(State, Vec<Event>)> = vec![(start.clone(), Vec::new())];
+    let mut seen: BTreeSet<ClusterState> = BTreeSet::from([start.clone()]);
+    let mut open: Vec<(ClusterState, Vec<Event>)> = vec![(start.clone(), Vec::new())];
     while let Some((state, path)) = open.pop() {
         let events = state.enabled(builds);
         if events.is_empty() {
@@ -84,7 +84,7 @@ pub(crate) fn explore(start: &State, builds: &Builds) -> OrdersOutcome {
 }
 
 /// The state when every applier has looked once more, at its interval.
-fn next_interval(end: &State, builds: &Builds) -> State {
+fn next_interval(end: &ClusterState, builds: &Builds) -> ClusterState {
     let mut state = end.clone();
     let appliers: Vec<Id> = state
         .objects
@@ -101,25 +101,31 @@ fn next_interval(end: &State, builds: &Builds) -> State {
     state
 }
 
-fn judge(start: &State, end: &State, builds: &Builds, path: &[Event], answer: &mut OrdersOutcome) {
+fn judge(
+    start: &ClusterState,
+    end: &ClusterState,
+    builds: &Builds,
+    path: &[Event],
+    answer: &mut OrdersOutcome,
+) {
     let later = next_interval(end, builds);
     let tracked: BTreeSet<&Id> = later.inventories.values().flatten().collect();
-    let places: BTreeSet<&Place> = start.objects.keys().chain(end.objects.keys()).collect();
+    let places: BTreeSet<&ObjectPlace> = start.objects.keys().chain(end.objects.keys()).collect();
     for place in places {
         let outcome = match (start.objects.get(place), end.objects.get(place)) {
-            (None, _) => Outcome::Created,
-            (Some(_), None) if later.objects.contains_key(place) => Outcome::RecreatedLater,
-            (Some(_), None) => Outcome::Deleted,
-            (Some(before), Some(after)) if before.fresh != after.fresh => Outcome::Recreated,
+            (None, _) => ObjectOutcome::Created,
+            (Some(_), None) if later.objects.contains_key(place) => ObjectOutcome::RecreatedLater,
+            (Some(_), None) => ObjectOutcome::Deleted,
+            (Some(before), Some(after)) if before.fresh != after.fresh => ObjectOutcome::Recreated,
             (Some(before), Some(after)) => {
                 let is_release = &*place.1.group == "helm.sh";
                 let was_tracked = start.inventories.values().any(|inventory| inventory.contains(&place.1));
                 if !is_release && was_tracked && !tracked.contains(&place.1) {
-                    Outcome::Orphaned
+                    ObjectOutcome::Orphaned
                 } else if before.owner == after.owner {
-                    Outcome::Kept
+                    ObjectOutcome::Kept
                 } else {
-                    after.owner.clone().map_or(Outcome::Kept, Outcome::Adopted)
+                    after.owner.clone().map_or(ObjectOutcome::Kept, ObjectOutcome::Adopted)
                 }
             }
         };

@@ -1,9 +1,10 @@
 //! What the controllers' sources say of each case, as data.
 
-use super::helm::Release;
-use super::orders::{OrdersOutcome, Outcome, explore};
+use super::helm::WantedRelease;
+use super::orders::{ObjectOutcome, OrdersOutcome, explore};
 use super::{
-    Build, Builds, DeletionPolicy, Dependency, Id, Manifest, Place, Refusal, Role, Settings, Ssa, State,
+    ApiRefusal, Build, Builds, ClusterState, DeletionPolicy, Dependency, Id, KustomizationSettings, Manifest,
+    ObjectPlace, Role, Ssa,
 };
 use crate::lang::yaml::parse_nodes;
 use crate::model::ObjectId;
@@ -27,12 +28,12 @@ fn map(name: &str) -> Manifest {
     Manifest::plain(id("ConfigMap", name), 0)
 }
 
-fn here(id: Id) -> Place {
+fn here(id: Id) -> ObjectPlace {
     (ApplyTarget::Local, id)
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> KustomizationSettings {
+    KustomizationSettings {
         suspend: false,
         prune: true,
         deletion_policy: DeletionPolicy::MirrorPrune,
@@ -46,7 +47,7 @@ fn settings() -> Settings {
 }
 
 /// A Kustomization; its content follows from its settings.
-fn kustomization(name: &str, settings: Settings) -> Manifest {
+fn kustomization(name: &str, settings: KustomizationSettings) -> Manifest {
     let content =
         format!("{settings:?}").bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
     Manifest { role: Role::Kustomization(settings), content, ..Manifest::plain(ks(name), 0) }
@@ -68,8 +69,8 @@ impl Case {
     }
 
     fn run(&self) -> OrdersOutcome {
-        let mut state = State::default();
-        let root = kustomization("p", Settings { prune: self.parent_prunes, ..settings() });
+        let mut state = ClusterState::default();
+        let root = kustomization("p", KustomizationSettings { prune: self.parent_prunes, ..settings() });
         state.place(ApplyTarget::Local, root, None);
         for (owner, objects) in &self.before {
             state.place(ApplyTarget::Local, owner.clone(), Some(&ks("p")));
@@ -96,17 +97,21 @@ impl Case {
         answer
     }
 
-    fn outcomes(&self, id: Id) -> BTreeSet<Outcome> {
+    fn outcomes(&self, id: Id) -> BTreeSet<ObjectOutcome> {
         self.run().of(&here(id)).into_iter().cloned().collect()
     }
 }
 
-fn set<const N: usize>(outcomes: [Outcome; N]) -> BTreeSet<Outcome> {
+fn set<const N: usize>(outcomes: [ObjectOutcome; N]) -> BTreeSet<ObjectOutcome> {
     BTreeSet::from(outcomes)
 }
 
 /// `x` moves from `a` to `b`.
-fn moved(a: (Settings, Settings), b: (Settings, Settings), x: (Manifest, Manifest)) -> Case {
+fn moved(
+    a: (KustomizationSettings, KustomizationSettings),
+    b: (KustomizationSettings, KustomizationSettings),
+    x: (Manifest, Manifest),
+) -> Case {
     Case::new(
         vec![
             (kustomization("a", a.0), vec![map("rest"), x.0]),
@@ -119,7 +124,7 @@ fn moved(a: (Settings, Settings), b: (Settings, Settings), x: (Manifest, Manifes
     )
 }
 
-fn same(settings: Settings) -> (Settings, Settings) {
+fn same(settings: KustomizationSettings) -> (KustomizationSettings, KustomizationSettings) {
     (settings.clone(), settings)
 }
 
@@ -135,20 +140,25 @@ fn marked(change: impl Fn(&mut Manifest)) -> Manifest {
 
 #[test]
 fn moves_between_two_kustomizations() {
-    use Outcome::{Adopted, Deleted, Kept, Recreated, RecreatedLater};
+    use ObjectOutcome::{Adopted, Deleted, Kept, Recreated, RecreatedLater};
     let plain = settings();
-    let on = |name: &str, expression| Settings {
+    let on = |name: &str, expression| KustomizationSettings {
         depends_on: vec![Dependency { on: ks(name), expression }],
         ..settings()
     };
-    let other_source = |base: Settings| Settings { source: Some(id("GitRepository", "other")), ..base };
-    let suspended = Settings { suspend: true, ..settings() };
-    let kept = Settings { prune: false, ..settings() };
+    let other_source = |base: KustomizationSettings| KustomizationSettings {
+        source: Some(id("GitRepository", "other")),
+        ..base
+    };
+    let suspended = KustomizationSettings { suspend: true, ..settings() };
+    let kept = KustomizationSettings { prune: false, ..settings() };
     let b = || Adopted(ks("b"));
     let protected = marked(|x| x.marks.prune_disabled = true);
     let ignored = marked(|x| x.marks.ssa = Ssa::Ignore);
     let absent = marked(|x| x.marks.ssa = Ssa::IfNotPresent);
-    let just = |a: Settings, b: Settings| moved(same(a), same(b), (map("x"), map("x"))).outcomes(x());
+    let just = |a: KustomizationSettings, b: KustomizationSettings| {
+        moved(same(a), same(b), (map("x"), map("x"))).outcomes(x())
+    };
     let cases = [
         ("plain", just(plain.clone(), plain.clone()), set([b(), Recreated])),
         ("a depends on b", just(on("b", false), plain.clone()), set([b()])),
@@ -205,18 +215,18 @@ fn a_taker_that_fails_and_a_leaver_that_fails() {
         case.failing = vec![failing];
         case.outcomes(x())
     };
-    assert_eq!(case("b"), set([Outcome::Deleted]));
-    assert_eq!(case("a"), set([Outcome::Adopted(ks("b"))]));
+    assert_eq!(case("b"), set([ObjectOutcome::Deleted]));
+    assert_eq!(case("a"), set([ObjectOutcome::Adopted(ks("b"))]));
     // b applies nothing where one of its objects is refused.
     let mut case = moved(same(settings()), same(settings()), (map("x"), map("x")));
-    let refused = Manifest { refusal: Some(Refusal::Invalid), ..map("other") };
+    let refused = Manifest { refusal: Some(ApiRefusal::Invalid), ..map("other") };
     case.after[1].1 = vec![refused, map("x")];
-    assert_eq!(case.outcomes(x()), set([Outcome::Deleted]));
+    assert_eq!(case.outcomes(x()), set([ObjectOutcome::Deleted]));
 }
 
 #[test]
 fn renames_of_kustomizations() {
-    let rename = |old: Settings, parent_prunes| {
+    let rename = |old: KustomizationSettings, parent_prunes| {
         let objects = || vec![map("x")];
         let mut case = Case::new(
             vec![(kustomization("a", old), objects())],
@@ -225,17 +235,18 @@ fn renames_of_kustomizations() {
         case.parent_prunes = parent_prunes;
         case.outcomes(x())
     };
-    let adopted = || Outcome::Adopted(ks("new"));
-    let orphan = Settings { deletion_policy: DeletionPolicy::Orphan, ..settings() };
-    let suspended = Settings { suspend: true, ..settings() };
-    let unpruned = Settings { prune: false, ..settings() };
-    let delete = Settings { prune: false, deletion_policy: DeletionPolicy::Delete, ..settings() };
-    let unknown = Settings { deletion_policy: DeletionPolicy::of(Some("Keep")), ..settings() };
-    let no_account = Settings { account: Some(id("ServiceAccount", "gone")), ..settings() };
-    let naive = set([adopted(), Outcome::Recreated, Outcome::RecreatedLater]);
+    let adopted = || ObjectOutcome::Adopted(ks("new"));
+    let orphan = KustomizationSettings { deletion_policy: DeletionPolicy::Orphan, ..settings() };
+    let suspended = KustomizationSettings { suspend: true, ..settings() };
+    let unpruned = KustomizationSettings { prune: false, ..settings() };
+    let delete =
+        KustomizationSettings { prune: false, deletion_policy: DeletionPolicy::Delete, ..settings() };
+    let unknown = KustomizationSettings { deletion_policy: DeletionPolicy::of(Some("Keep")), ..settings() };
+    let no_account = KustomizationSettings { account: Some(id("ServiceAccount", "gone")), ..settings() };
+    let naive = set([adopted(), ObjectOutcome::Recreated, ObjectOutcome::RecreatedLater]);
     let got = rename(settings(), true);
     assert!(
-        got.is_subset(&naive) && got.contains(&Outcome::Recreated) && got.contains(&adopted()),
+        got.is_subset(&naive) && got.contains(&ObjectOutcome::Recreated) && got.contains(&adopted()),
         "{got:?}"
     );
     for (what, old) in [
@@ -247,42 +258,42 @@ fn renames_of_kustomizations() {
     ] {
         assert_eq!(rename(old, true), set([adopted()]), "{what}");
     }
-    assert!(rename(delete, true).contains(&Outcome::Recreated), "Delete goes without prune, too");
+    assert!(rename(delete, true).contains(&ObjectOutcome::Recreated), "Delete goes without prune, too");
     // The old one stays, and both apply.
     assert_eq!(rename(settings(), false), set([adopted()]));
 }
 
 #[test]
 fn removals() {
-    let remove = |before: Settings, after: Settings, x: Manifest| {
+    let remove = |before: KustomizationSettings, after: KustomizationSettings, x: Manifest| {
         let case = Case::new(
             vec![(kustomization("a", before), vec![map("rest"), x])],
             vec![(kustomization("a", after), vec![map("rest")])],
         );
         case.outcomes(self::x())
     };
-    let unpruned = Settings { prune: false, ..settings() };
-    assert_eq!(remove(settings(), settings(), map("x")), set([Outcome::Deleted]));
-    assert_eq!(remove(unpruned.clone(), unpruned.clone(), map("x")), set([Outcome::Orphaned]));
+    let unpruned = KustomizationSettings { prune: false, ..settings() };
+    assert_eq!(remove(settings(), settings(), map("x")), set([ObjectOutcome::Deleted]));
+    assert_eq!(remove(unpruned.clone(), unpruned.clone(), map("x")), set([ObjectOutcome::Orphaned]));
     // Set back to true later, nothing of the past is deleted: it left the inventory.
     let spared = marked(|x| x.marks.prune_disabled = true);
-    assert_eq!(remove(settings(), settings(), spared), set([Outcome::Orphaned]));
+    assert_eq!(remove(settings(), settings(), spared), set([ObjectOutcome::Orphaned]));
     let present = marked(|x| x.marks.ssa = Ssa::IfNotPresent);
-    assert_eq!(remove(settings(), settings(), present), set([Outcome::Deleted]));
+    assert_eq!(remove(settings(), settings(), present), set([ObjectOutcome::Deleted]));
     // A build without objects prunes everything; one that fails nothing.
     let empty = Case::new(
         vec![(kustomization("a", settings()), vec![map("x")])],
         vec![(kustomization("a", settings()), vec![])],
     );
-    assert_eq!(empty.outcomes(x()), set([Outcome::Deleted]));
+    assert_eq!(empty.outcomes(x()), set([ObjectOutcome::Deleted]));
     let fails = Case { failing: vec!["a"], ..empty };
-    assert_eq!(fails.outcomes(x()), set([Outcome::Kept]));
+    assert_eq!(fails.outcomes(x()), set([ObjectOutcome::Kept]));
 }
 
 #[test]
 fn prune_false_forgets() {
-    let unpruned = Settings { prune: false, ..settings() };
-    let mut state = State::default();
+    let unpruned = KustomizationSettings { prune: false, ..settings() };
+    let mut state = ClusterState::default();
     state.place(ApplyTarget::Local, kustomization("a", unpruned.clone()), None);
     state.place(ApplyTarget::Local, map("x"), Some(&ks("a")));
     state.revision();
@@ -300,7 +311,7 @@ fn prune_false_forgets() {
 #[test]
 fn another_cluster() {
     let remote = ApplyTarget::Remote("flux-system/east".into());
-    let there = Settings { target: remote.clone(), ..settings() };
+    let there = KustomizationSettings { target: remote.clone(), ..settings() };
     let case = Case::new(
         vec![(kustomization("a", settings()), vec![map("x"), map("gone")])],
         vec![(kustomization("a", there), vec![map("x")])],
@@ -309,14 +320,14 @@ fn another_cluster() {
     // What leaves Git in the same commit stays in the old cluster, too, where the new
     // spec is applied first: it is looked for in the new one.
     let gone = answer.of(&here(id("ConfigMap", "gone")));
-    assert_eq!(gone, [&Outcome::Orphaned, &Outcome::Deleted]);
+    assert_eq!(gone, [&ObjectOutcome::Orphaned, &ObjectOutcome::Deleted]);
     assert!(!answer.of(&here(x())).iter().any(|outcome| outcome.loses()));
-    assert!(answer.of(&(remote, x())).contains(&&Outcome::Created));
+    assert!(answer.of(&(remote, x())).contains(&&ObjectOutcome::Created));
 }
 
 #[test]
 fn force_deletes_what_the_api_server_refuses() {
-    let force = Settings { force: true, ..settings() };
+    let force = KustomizationSettings { force: true, ..settings() };
     let case = |refusal, others: Vec<Manifest>| {
         let mut after = vec![Manifest { refusal: Some(refusal), content: 1, ..map("x") }];
         after.extend(others);
@@ -326,28 +337,28 @@ fn force_deletes_what_the_api_server_refuses() {
         )
         .outcomes(x())
     };
-    assert_eq!(case(Refusal::Immutable, vec![map("other")]), set([Outcome::Recreated]));
+    assert_eq!(case(ApiRefusal::Immutable, vec![map("other")]), set([ObjectOutcome::Recreated]));
     // A typing error is taken for an immutable field.
-    assert_eq!(case(Refusal::Invalid, vec![map("other")]), set([Outcome::Deleted]));
-    let bad = Manifest { refusal: Some(Refusal::Invalid), ..Manifest::plain(id("ConfigMap", "new"), 0) };
-    assert_eq!(case(Refusal::Immutable, vec![bad]), set([Outcome::Deleted]));
+    assert_eq!(case(ApiRefusal::Invalid, vec![map("other")]), set([ObjectOutcome::Deleted]));
+    let bad = Manifest { refusal: Some(ApiRefusal::Invalid), ..Manifest::plain(id("ConfigMap", "new"), 0) };
+    assert_eq!(case(ApiRefusal::Immutable, vec![bad]), set([ObjectOutcome::Deleted]));
     // Without it nothing is applied; the mark of the live object is as good.
     let case = |before: Manifest| {
-        let refused = Manifest { refusal: Some(Refusal::Immutable), content: 1, ..map("x") };
+        let refused = Manifest { refusal: Some(ApiRefusal::Immutable), content: 1, ..map("x") };
         Case::new(
             vec![(kustomization("a", settings()), vec![before])],
             vec![(kustomization("a", settings()), vec![refused])],
         )
         .outcomes(x())
     };
-    assert_eq!(case(map("x")), set([Outcome::Kept]));
-    assert_eq!(case(marked(|x| x.marks.force = true)), set([Outcome::Recreated]));
+    assert_eq!(case(map("x")), set([ObjectOutcome::Kept]));
+    assert_eq!(case(marked(|x| x.marks.force = true)), set([ObjectOutcome::Recreated]));
 }
 
-fn release(text: &str) -> (ObjectId, Release) {
+fn release(text: &str) -> (ObjectId, WantedRelease) {
     let node = parse_nodes("r.yaml", text).remove(0);
     let id = ObjectId::of(node.get_ref()).expect("a release");
-    let release = Release::of(&id, node.get_ref()).expect("known");
+    let release = WantedRelease::of(&id, node.get_ref()).expect("known");
     (id, release)
 }
 
@@ -413,7 +424,7 @@ fn releases_of_moved_and_removed_objects() {
     let plain = "{}";
     // A move may uninstall and install anew.
     let case = moved(same(settings()), same(settings()), (manifest(plain, 0), manifest(plain, 0)));
-    assert!(case.outcomes(installed(plain)).contains(&Outcome::Recreated));
+    assert!(case.outcomes(installed(plain)).contains(&ObjectOutcome::Recreated));
     let removed = |text: &str| {
         Case::new(
             vec![(kustomization("a", settings()), vec![manifest(text, 0), map("rest")])],
@@ -421,13 +432,13 @@ fn releases_of_moved_and_removed_objects() {
         )
         .outcomes(installed(text))
     };
-    assert_eq!(removed(plain), set([Outcome::Deleted]));
-    assert_eq!(removed("{suspend: true}"), set([Outcome::Kept]));
+    assert_eq!(removed(plain), set([ObjectOutcome::Deleted]));
+    assert_eq!(removed("{suspend: true}"), set([ObjectOutcome::Kept]));
     let renamed = Case::new(
         vec![(kustomization("a", settings()), vec![manifest(plain, 0)])],
         vec![(kustomization("a", settings()), vec![manifest("{targetNamespace: apps}", 1)])],
     );
-    assert_eq!(renamed.outcomes(installed(plain)), set([Outcome::Deleted]));
+    assert_eq!(renamed.outcomes(installed(plain)), set([ObjectOutcome::Deleted]));
     // Of two that share a release, the one that is left installs it anew at once.
     let twin = |name: &str| {
         let shared = "{releaseName: web}";
@@ -439,7 +450,7 @@ fn releases_of_moved_and_removed_objects() {
         vec![(kustomization("a", settings()), vec![twin("one"), twin("two")])],
         vec![(kustomization("a", settings()), vec![twin("one")])],
     );
-    assert_eq!(shared.outcomes(installed("{releaseName: web}")), set([Outcome::Recreated]));
+    assert_eq!(shared.outcomes(installed("{releaseName: web}")), set([ObjectOutcome::Recreated]));
 }
 
 #[test]
@@ -450,7 +461,7 @@ fn the_root_that_flux_operator_makes() {
         ..Manifest::plain(id("FluxInstance", "flux"), 0)
     };
     let run = |before: Vec<Manifest>, after: Option<Vec<Manifest>>| {
-        let mut state = State::default();
+        let mut state = ClusterState::default();
         state.place(ApplyTarget::Local, instance(before.clone(), 0), None);
         for object in before {
             state.place(ApplyTarget::Local, object.clone(), None);
@@ -470,7 +481,7 @@ fn the_root_that_flux_operator_makes() {
     };
     let root = || kustomization("root", settings());
     // Removing `sync`: the root goes, and what it applied.
-    assert!(run(vec![root()], Some(vec![])).contains(&Outcome::Deleted));
+    assert!(run(vec![root()], Some(vec![])).contains(&ObjectOutcome::Deleted));
     // Deleting the instance: finalizers are stripped first, workloads stay.
-    assert_eq!(run(vec![root()], None), set([Outcome::Orphaned]));
+    assert_eq!(run(vec![root()], None), set([ObjectOutcome::Orphaned]));
 }

@@ -17,7 +17,7 @@ pub(super) struct Writer {
 }
 
 /// Reads what [`Writer`] wrote. Whatever else the bytes are, it ends with `None`.
-pub(super) struct Reader<'b> {
+pub(super) struct RecordReader<'b> {
     bytes: &'b [u8],
     texts: Vec<Arc<str>>,
     files: Vec<FilePath>,
@@ -196,9 +196,9 @@ impl Writer {
     }
 }
 
-impl<'b> Reader<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Reader<'b> {
-        Reader { bytes, texts: Vec::new(), files: Vec::new(), origins: Vec::new() }
+impl<'b> RecordReader<'b> {
+    pub(super) fn new(bytes: &'b [u8]) -> RecordReader<'b> {
+        RecordReader { bytes, texts: Vec::new(), files: Vec::new(), origins: Vec::new() }
     }
 
     /// Whether all was read.
@@ -300,7 +300,7 @@ impl<'b> Reader<'b> {
         match self.number()? {
             0 => Some(None),
             1 => {
-                let origin = Origin::of_all(self.list(Reader::location)?)?;
+                let origin = Origin::of_all(self.list(RecordReader::location)?)?;
                 self.origins.push(origin.clone());
                 Some(Some(origin))
             }
@@ -326,7 +326,7 @@ impl<'b> Reader<'b> {
             5 => Value::Float(f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?))),
             6 => Value::Str(self.text()?),
             7 => Value::Plain(self.text()?),
-            8 => Value::Holes(Holes { parts: self.list(|from| from.option(Reader::text))? }),
+            8 => Value::Holes(Holes { parts: self.list(|from| from.option(RecordReader::text))? }),
             9 => Value::Unknown(self.text()?),
             10 => Value::Seq(self.list(|from| from.node_at(depth + 1))?),
             11 => {

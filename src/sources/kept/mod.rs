@@ -3,46 +3,46 @@
 
 mod code;
 
-use super::outcome::{Answers, Made, Meant, Outcome, Refusal, documents_of};
+use super::outcome::{Answers, ChartObjects, ChartOutcome, NoRelease, UnreadValue, documents_of};
 use crate::build::helm::{
     ChartFile, Culprit, Dead, Idle, Kind, Loss, Map, Reason, Replaced, SchemaFault, SchemaFaultKind, Value,
 };
 use crate::files::Store;
 use crate::lang::yaml::{FilePath, Node, NodeRef, Origin, Tree};
-use code::{Reader, Writer};
+use code::{RecordReader, Writer};
 use std::sync::Arc;
 
 /// The bytes of a release; `None` where something of it has no form in bytes.
-pub(super) fn encode(outcome: &Outcome, answers: &Answers) -> Option<Vec<u8>> {
+pub(super) fn encode(outcome: &ChartOutcome, answers: &Answers) -> Option<Vec<u8>> {
     let mut out = Writer::default();
     match outcome {
-        Outcome::Rendered(made) => {
+        ChartOutcome::Rendered(made) => {
             out.byte(0);
             write_made(&mut out, made)?;
         }
-        Outcome::Refused(refusal) => {
+        ChartOutcome::Refused(refusal) => {
             out.byte(1);
             write_refusal(&mut out, refusal);
         }
-        Outcome::Unable(_) => return None,
+        ChartOutcome::Unable(_) => return None,
     }
     write_answers(&mut out, answers);
     out.finish()
 }
 
 /// What [`encode`] wrote; `None` for anything else. Texts of `crds/` go to `blobs`.
-pub(super) fn decode(bytes: &[u8], blobs: &Store) -> Option<(Outcome, Answers)> {
-    let mut from = Reader::new(bytes);
+pub(super) fn decode(bytes: &[u8], blobs: &Store) -> Option<(ChartOutcome, Answers)> {
+    let mut from = RecordReader::new(bytes);
     let outcome = match from.byte()? {
-        0 => Outcome::Rendered(read_made(&mut from, blobs)?),
-        1 => Outcome::Refused(Box::new(read_refusal(&mut from)?)),
+        0 => ChartOutcome::Rendered(read_made(&mut from, blobs)?),
+        1 => ChartOutcome::Refused(Box::new(read_refusal(&mut from)?)),
         _ => return None,
     };
     let answers = read_answers(&mut from)?;
     from.is_done().then_some((outcome, answers))
 }
 
-fn write_made(out: &mut Writer, made: &Made) -> Option<()> {
+fn write_made(out: &mut Writer, made: &ChartObjects) -> Option<()> {
     out.text(&made.label.0);
     out.text(&made.label.1);
     out.list(made.objects.iter(), Writer::node);
@@ -56,17 +56,17 @@ fn write_made(out: &mut Writer, made: &Made) -> Option<()> {
     Some(())
 }
 
-fn read_made(from: &mut Reader<'_>, blobs: &Store) -> Option<Made> {
+fn read_made(from: &mut RecordReader<'_>, blobs: &Store) -> Option<ChartObjects> {
     let label = (from.text()?.to_string(), from.text()?.to_string());
-    let objects = from.list(Reader::node)?;
-    let hooks = from.list(Reader::node)?;
+    let objects = from.list(RecordReader::node)?;
+    let hooks = from.list(RecordReader::node)?;
     let files = from.list(|from| {
         let place = FilePath::new(Tree::Chart, from.text()?);
         let blob = blobs.intern(from.text()?.as_bytes().to_vec());
         Some(ChartFile { name: place.shown().clone(), blob, place })
     })?;
     let definitions = files.iter().flat_map(documents_of).collect();
-    Some(Made { label, objects, hooks, definitions, assumed: from.texts()? })
+    Some(ChartObjects { label, objects, hooks, definitions, assumed: from.texts()? })
 }
 
 /// The files of a chart's `crds/` that documents are of, each once with its text.
@@ -84,7 +84,7 @@ fn files_of(definitions: &[Node]) -> Option<Vec<(FilePath, Arc<str>)>> {
     Some(files)
 }
 
-fn write_refusal(out: &mut Writer, refusal: &Refusal) {
+fn write_refusal(out: &mut Writer, refusal: &NoRelease) {
     out.text(&refusal.message);
     out.option(refusal.location.as_ref(), Writer::location);
     out.texts(refusal.assumed.iter());
@@ -106,9 +106,9 @@ fn write_refusal(out: &mut Writer, refusal: &Refusal) {
     });
 }
 
-fn read_refusal(from: &mut Reader<'_>) -> Option<Refusal> {
+fn read_refusal(from: &mut RecordReader<'_>) -> Option<NoRelease> {
     let message = from.text()?.to_string();
-    let location = from.option(Reader::location)?;
+    let location = from.option(RecordReader::location)?;
     let assumed = from.texts()?;
     let faults = from.list(|from| {
         Some(SchemaFault {
@@ -122,11 +122,11 @@ fn read_refusal(from: &mut Reader<'_>) -> Option<Refusal> {
             },
             message: from.text()?.to_string(),
             causes: from.texts()?,
-            location: from.option(Reader::location)?,
-            own: from.option(Reader::location)?,
+            location: from.option(RecordReader::location)?,
+            own: from.option(RecordReader::location)?,
         })
     })?;
-    Some(Refusal { message, location, assumed, faults })
+    Some(NoRelease { message, location, assumed, faults })
 }
 
 /// What a branch that was passed over begins with.
@@ -140,11 +140,11 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
         out.texts(dead.path.iter());
         match meant {
             None => out.byte(0),
-            Some(Meant::Near(path)) => {
+            Some(UnreadValue::Near(path)) => {
                 out.byte(1);
                 out.texts(path.iter());
             }
-            Some(Meant::Elsewhere(path)) => {
+            Some(UnreadValue::Elsewhere(path)) => {
                 out.byte(2);
                 out.texts(path.iter());
             }
@@ -186,7 +186,7 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
     });
 }
 
-fn read_answers(from: &mut Reader<'_>) -> Option<Answers> {
+fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
     let leads = from.texts()?;
     let deprecation = from.option(|from| Some(from.text()?.to_string()))?;
     let is_followed = from.byte()? == 1;
@@ -194,8 +194,8 @@ fn read_answers(from: &mut Reader<'_>) -> Option<Answers> {
         let dead = Dead::named(path(from)?);
         let meant = match from.byte()? {
             0 => None,
-            1 => Some(Meant::Near(path(from)?)),
-            2 => Some(Meant::Elsewhere(path(from)?)),
+            1 => Some(UnreadValue::Near(path(from)?)),
+            2 => Some(UnreadValue::Elsewhere(path(from)?)),
             _ => return None,
         };
         Some((dead, meant))
@@ -206,7 +206,7 @@ fn read_answers(from: &mut Reader<'_>) -> Option<Answers> {
             0 => Reason::Off(from.text()?.to_string(), from.texts()?),
             number => {
                 let branch = BRANCHES.get(usize::from(number) - 1)?;
-                Reason::PassedOver(branch, from.text()?, from.option(Reader::location)?)
+                Reason::PassedOver(branch, from.text()?, from.option(RecordReader::location)?)
             }
         };
         Some(Idle::new(path, reason))
@@ -279,8 +279,8 @@ pub(super) fn write_value(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn path(from: &mut Reader<'_>) -> Option<Vec<Arc<str>>> {
-    from.list(Reader::text)
+fn path(from: &mut RecordReader<'_>) -> Option<Vec<Arc<str>>> {
+    from.list(RecordReader::text)
 }
 
 fn null() -> Value {

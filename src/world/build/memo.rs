@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// nodes, so that their objects are one object of many clusters.
 #[derive(Debug, Default)]
 pub struct Memo {
-    pub(super) bases: kustomize::Memo,
+    pub(super) bases: kustomize::BaseMemo,
     roots: Mutex<FxHashMap<String, Arc<Root>>>,
 }
 

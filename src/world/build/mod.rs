@@ -15,7 +15,7 @@ pub use memo::Memo;
 pub(crate) use generate::{generated_resources, has_kustomization};
 
 use crate::build::kustomize::{
-    self, BuildError, ErrorClass, FileRole, Links, LoadRestriction, Options, Order, Rewrite, RootFile,
+    self, BuildError, BuildOptions, ErrorClass, FileRole, Links, LoadRestriction, Order, Rewrite, RootFile,
     Warning,
 };
 use crate::build::substitute;
@@ -234,7 +234,7 @@ fn accumulate(
     tree: &FileTree,
     directory: &str,
     rewrite: Rewrite,
-    bases: &kustomize::Memo,
+    bases: &kustomize::BaseMemo,
 ) -> Result<FluxBuild, BuildFailure> {
     let read = RefCell::default();
     noted(accumulate_noting(tree, directory, rewrite, bases, &read), read)
@@ -257,7 +257,7 @@ fn accumulate_noting(
     tree: &FileTree,
     directory: &str,
     mut rewrite: Rewrite,
-    bases: &kustomize::Memo,
+    bases: &kustomize::BaseMemo,
     read: &RefCell<BTreeSet<FilePath>>,
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
@@ -265,7 +265,7 @@ fn accumulate_noting(
         rewrite.generated = Some(readable_resources(tree, directory, bases, read, &mut out));
     }
     let attempt = |rewrite: Rewrite, best_effort: bool| {
-        let options = Options {
+        let options = BuildOptions {
             load_restriction: LoadRestriction::None,
             links: Links::Absent,
             order: Order::Fifo,
@@ -313,7 +313,7 @@ fn accumulate_noting(
 fn readable_resources(
     tree: &FileTree,
     directory: &str,
-    bases: &kustomize::Memo,
+    bases: &kustomize::BaseMemo,
     read: &RefCell<BTreeSet<FilePath>>,
     out: &mut FluxBuild,
 ) -> Vec<String> {
@@ -358,7 +358,7 @@ pub(crate) fn build_overlay(
 ) -> Result<FluxBuild, BuildFailure> {
     let read = RefCell::default();
     let attempt = |best_effort: bool| {
-        let options = Options {
+        let options = BuildOptions {
             load_restriction: LoadRestriction::None,
             links: Links::Absent,
             order: Order::Fifo,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A Flux Kustomization as written, with its path.
-struct Written<'s> {
+struct WrittenKustomization<'s> {
     object: &'s Object,
     path: String,
 }
@@ -29,7 +29,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Memo) -
 
 /// Those that lie below their own path with their source.
 pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<EntryPoint> {
-    let all: Vec<Written<'_>> = snapshot
+    let all: Vec<WrittenKustomization<'_>> = snapshot
         .objects()
         .iter()
         .filter(|object| kinds::is_kustomization(&object.id) && !is_leftover(object.path()))
@@ -40,18 +40,22 @@ pub(super) fn below(snapshot: &Snapshot, overlays: &Overlays) -> Vec<EntryPoint>
             let whole = node.at("/spec/sourceRef/name").is_some() && !super::holes::has_holes(&path);
             // The top of an artifact of another project holds everything here too.
             let whole = whole && !path.is_empty();
-            (whole && snapshot.has_directory(&path)).then_some(Written { object, path })
+            (whole && snapshot.has_directory(&path)).then_some(WrittenKustomization { object, path })
         })
         .collect();
     below_their_path(snapshot, overlays, &all)
 }
 
-fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>]) -> Vec<EntryPoint> {
+fn below_their_path(
+    snapshot: &Snapshot,
+    overlays: &Overlays,
+    all: &[WrittenKustomization<'_>],
+) -> Vec<EntryPoint> {
     let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
     let is_below = |file: &str, path: &str| {
         path.is_empty() || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     };
-    let mut candidates: Vec<&Written<'_>> = Vec::new();
+    let mut candidates: Vec<&WrittenKustomization<'_>> = Vec::new();
     for written in all.iter().filter(|written| !is_leftover(&written.path)) {
         if !is_below(written.object.path(), &written.path) {
             continue;
@@ -61,7 +65,7 @@ fn below_their_path(snapshot: &Snapshot, overlays: &Overlays, all: &[Written<'_>
             candidates.push(written);
         }
     }
-    let source_below = |written: &Written<'_>| {
+    let source_below = |written: &WrittenKustomization<'_>| {
         let source = source_of(&written.object.id, written.object.node.get_ref())?;
         snapshot.objects().iter().find(|other| {
             other.id.kind == source.kind

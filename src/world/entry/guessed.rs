@@ -39,7 +39,7 @@ pub(crate) fn suggestions(snapshot: &Arc<Snapshot>) -> Vec<String> {
 }
 
 /// An overlay that nothing includes, and files that it takes in.
-type Leaf = (String, FxHashSet<Arc<str>>);
+type LeafOverlay = (String, FxHashSet<Arc<str>>);
 
 /// The files that hold Flux Kustomizations, patches for them included.
 fn flux_files(snapshot: &Snapshot) -> FxHashSet<Arc<str>> {
@@ -49,7 +49,7 @@ fn flux_files(snapshot: &Snapshot) -> FxHashSet<Arc<str>> {
 
 /// The overlays that nothing includes, with the files of Flux Kustomizations that
 /// they take in, where they do.
-fn leaves(snapshot: &Snapshot, overlays: &Overlays, flux: &FxHashSet<Arc<str>>) -> Vec<Leaf> {
+fn leaves(snapshot: &Snapshot, overlays: &Overlays, flux: &FxHashSet<Arc<str>>) -> Vec<LeafOverlay> {
     let with_files = |leaf: &String| {
         let mut files = overlays.reach(snapshot, leaf);
         files.retain(|file| flux.contains(file));
@@ -60,8 +60,8 @@ fn leaves(snapshot: &Snapshot, overlays: &Overlays, flux: &FxHashSet<Arc<str>>) 
 
 /// Overlays below one `clusters/<name>` that build the same Kustomization of a
 /// shared file: each is a cluster of its own, as in `clusters/<env>/<number>`.
-fn alone(leaves: &[Leaf]) -> BTreeSet<String> {
-    let mut groups: BTreeMap<String, Vec<&Leaf>> = BTreeMap::new();
+fn alone(leaves: &[LeafOverlay]) -> BTreeSet<String> {
+    let mut groups: BTreeMap<String, Vec<&LeafOverlay>> = BTreeMap::new();
     for leaf in leaves {
         groups.entry(group_directory(&format!("{}/", leaf.0), &BTreeSet::new())).or_default().push(leaf);
     }
@@ -92,7 +92,7 @@ pub(super) fn unapplied(snapshot: &Arc<Snapshot>, overlays: &Overlays, memo: &Me
         return Vec::new();
     }
     let (found, own) = with_directories(snapshot);
-    let leaves: Vec<Leaf> =
+    let leaves: Vec<LeafOverlay> =
         overlays.leaves().map(|leaf| (leaf.clone(), overlays.reach(snapshot, leaf))).collect();
     let alone = alone(&self::leaves(snapshot, overlays, &flux_files(snapshot)));
     let mut tried: BTreeMap<&String, bool> = BTreeMap::new();

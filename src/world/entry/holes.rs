@@ -11,10 +11,10 @@ const LIMIT: usize = 64;
 
 /// Every value that the repository gives a variable: in ConfigMaps, in
 /// `postBuild.substitute`, in env files.
-pub(super) struct Variables(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct GivenVariables(BTreeMap<String, BTreeSet<String>>);
 
-impl Variables {
-    pub(super) fn of(snapshot: &Snapshot) -> Variables {
+impl GivenVariables {
+    pub(super) fn of(snapshot: &Snapshot) -> GivenVariables {
         let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut add = |map: Option<NodeRef<'_>>| {
             for entry in map.into_iter().flat_map(NodeRef::entries) {
@@ -45,7 +45,7 @@ impl Variables {
                 }
             }
         }
-        Variables(values)
+        GivenVariables(values)
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn has_holes(text: &str) -> bool {
 
 /// The paths that a text with holes stands for, and whether the repository says
 /// their values.
-pub(super) fn expand(text: &str, variables: &Variables, snapshot: &Snapshot) -> (Vec<String>, bool) {
+pub(super) fn expand(text: &str, variables: &GivenVariables, snapshot: &Snapshot) -> (Vec<String>, bool) {
     let mut stated = vec![String::new()];
     for part in parts(text) {
         let choices: Vec<String> = match part {
@@ -165,7 +165,7 @@ mod tests {
         ];
         let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
         let snapshot = Snapshot::memory(files, Arc::new(Store::default()));
-        let variables = Variables::of(&snapshot);
+        let variables = GivenVariables::of(&snapshot);
         let found = |text: &str| expand(text, &variables, &snapshot);
         assert_eq!(
             found("./k8s/clusters/${CLUSTER}/flux"),

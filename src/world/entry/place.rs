@@ -2,7 +2,7 @@
 //! directory that its source stands for, whether it exists, and which of several
 //! statements is the live one.
 
-use super::holes::{Variables, expand, has_holes};
+use super::holes::{GivenVariables, expand, has_holes};
 use super::leftovers::is_archived;
 use super::{EntryPoint, EntryPoints, Form, Unsettled, clean_path};
 use crate::build::kustomize::FILE_NAMES;
@@ -30,13 +30,13 @@ pub(super) fn settle(
     pushes: &[Push],
 ) -> EntryPoints {
     let mut found = EntryPoints::default();
-    let mut variables: Option<Variables> = None;
+    let mut variables: Option<GivenVariables> = None;
     for entry in candidates {
         if is_archived(entry.file()) || is_archived(&entry.root) {
             continue;
         }
         let (paths, is_said) = if has_holes(&entry.root) {
-            let variables = variables.get_or_insert_with(|| Variables::of(snapshot));
+            let variables = variables.get_or_insert_with(|| GivenVariables::of(snapshot));
             expand(&entry.root, variables, snapshot)
         } else {
             (vec![entry.root.clone()], true)

@@ -7,7 +7,7 @@ use crate::lang::yaml::{FilePath, Node, Tree};
 use crate::model::{Maker, ObjectId};
 use crate::world::build::BuiltObject;
 use crate::world::entry_point::EntryPoint;
-use crate::world::inventory::{Kinds, Opener, OpenerCause, Written};
+use crate::world::inventory::{Kinds, Opener, OpenerCause, WrittenObjects};
 use crate::world::{ApplyTarget, Placed};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(super) fn openers_of(snapshot: &Snapshot, entry: &EntryPoint) -> Vec<Opener> {
     let other = |(id, files): &(ObjectId, FxHashSet<Arc<str>>)| {
         let objects = snapshot.objects().iter().filter(|object| files.contains(object.path()));
-        Written::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
+        WrittenObjects::of(objects).opener(OpenerCause::OtherRoot, format!("{id}, which may be the root"))
     };
     let mut openers: Vec<Opener> = entry.other_roots.iter().filter_map(other).collect();
     if entry.has_unseen_sources {

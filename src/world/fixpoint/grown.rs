@@ -9,7 +9,7 @@ use crate::world::earlier::{Earlier, EarlierBuild, Identity};
 use crate::world::entry_point::Form;
 use crate::world::inventory::Opener;
 use crate::world::releases::{self, Release};
-use crate::world::source::Shared;
+use crate::world::source::SharedMemo;
 use crate::world::versions::Installs;
 use crate::world::{Applied, Outcome, Placed, ResourceSet, pushes};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// What all clusters grow on.
 pub(crate) struct Repository<'a> {
     pub(crate) snapshot: &'a Arc<Snapshot>,
-    pub(crate) shared: &'a Shared,
-    pub(crate) charts: Arc<releases::Known>,
+    pub(crate) shared: &'a SharedMemo,
+    pub(crate) charts: Arc<releases::KnownReleases>,
     pub(crate) pushes: &'a [pushes::Push],
     pub(crate) config: &'a Config,
     /// URLs of the git remotes, normalised.

@@ -1,6 +1,6 @@
 //! The releases of a round, and what their charts make that makes more.
 
-use super::round::{LIMIT, Walk};
+use super::round::{LIMIT, RoundWalk};
 use super::sets::{SET_DEPTH, made_by};
 use super::start::Start;
 use super::step::{Due, identity_of};
@@ -31,7 +31,7 @@ impl Start<'_> {
     }
 }
 
-impl Walk<'_, '_> {
+impl RoundWalk<'_, '_> {
     /// Renders the releases that are due, and notes what their charts make that makes
     /// more; whether there was any.
     pub(super) fn render_due(&mut self) -> bool {

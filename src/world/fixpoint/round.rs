@@ -29,7 +29,7 @@ pub(super) struct Round {
 }
 
 /// A round under way.
-pub(super) struct Walk<'r, 's> {
+pub(super) struct RoundWalk<'r, 's> {
     pub(super) start: &'r Start<'s>,
     /// The builds of the rounds before, and of this one.
     pub(super) known: &'r mut FxHashMap<Identity, EarlierBuild>,

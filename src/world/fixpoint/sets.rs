@@ -5,7 +5,7 @@ use crate::build::resource_set;
 use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{ObjectId, kinds};
 use crate::world::build::{BuiltObject, set_common_metadata};
-use crate::world::source::Objects;
+use crate::world::source::LocalObjects;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) const PROVIDER: &str = "ResourceSetInputProvider";
 /// ResourceSetInputProviders by namespace, in order of their names.
 pub(super) type Providers<'o> = FxHashMap<Option<Arc<str>>, Vec<(&'o ObjectId, NodeRef<'o>)>>;
 
-pub(super) fn providers(objects: &Objects) -> Providers<'_> {
+pub(super) fn providers(objects: &LocalObjects) -> Providers<'_> {
     let mut found = Providers::default();
     for (id, node) in objects.values().filter(|(id, _)| id.is(kinds::OPERATOR, PROVIDER)) {
         found.entry(id.namespace.clone()).or_default().push((id, node.get_ref()));

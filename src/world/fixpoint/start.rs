@@ -3,11 +3,11 @@
 use super::beside::by_hand;
 use super::grown::{Grown, Repository};
 use super::shape::{injects_variables, rendered, shapes, shaping};
-use crate::config::Target;
+use crate::config::TargetConfig;
 use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{Called, Certainty, ObjectId};
 use crate::world::entry_point::EntryPoint;
-use crate::world::source::{Objects, Sources};
+use crate::world::source::{LocalObjects, Sources};
 use crate::world::versions::Settings;
 use crate::world::{ApplyTarget, capabilities};
 use std::collections::BTreeSet;
@@ -17,12 +17,12 @@ pub(super) struct Start<'a> {
     pub(super) sources: Sources<'a>,
     pub(super) entry: &'a EntryPoint,
     /// What the configuration says of the cluster.
-    target: Target,
+    target: TargetConfig,
     /// What the entry point puts there, of that which shapes builds.
     given: Vec<(Called, (ObjectId, Node))>,
     pub(super) settings: Settings,
     /// What shapes builds.
-    pub(super) objects: Objects,
+    pub(super) objects: LocalObjects,
     /// Whether something in the cluster may add variables to Kustomizations.
     pub(super) injects: bool,
     /// API versions that charts add by their definitions.
@@ -87,7 +87,7 @@ impl<'a> Start<'a> {
 fn settings<'o>(
     repository: &Repository<'_>,
     entry: &EntryPoint,
-    target: &Target,
+    target: &TargetConfig,
     objects: impl Iterator<Item = (&'o ObjectId, NodeRef<'o>)> + Clone,
 ) -> Settings {
     let Repository { snapshot, config, installs, .. } = repository;

@@ -11,7 +11,7 @@ use crate::model::{Called, Maker, ObjectId};
 use crate::world::build::{self, BuildFailure, FailureKind};
 use crate::world::earlier::{EarlierBuild, Identity, Inputs};
 use crate::world::entry_point::{self, source_of};
-use crate::world::source::{Objects, SourceState, Sources};
+use crate::world::source::{LocalObjects, SourceState, Sources};
 use crate::world::{Applied, Outcome, TreeOf};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct Due {
 }
 
 /// What was found out about one that is due.
-pub(super) struct Step {
+pub(super) struct RoundStep {
     pub(super) identity: Identity,
     pub(super) path: String,
     pub(super) tree: Result<FileTree, Outcome>,
@@ -56,7 +56,7 @@ impl Start<'_> {
         known: &FxHashMap<Identity, EarlierBuild>,
         applied: &[Applied],
         paths: &FxHashMap<String, usize>,
-    ) -> Step {
+    ) -> RoundStep {
         let Due { id, node, parent, .. } = due;
         let (sources, objects) = (&self.sources, &self.objects);
         let view = node.get_ref();
@@ -85,7 +85,7 @@ impl Start<'_> {
             _ => true,
         };
         if known.get(&identity).is_some_and(|before| before.is_of(&inputs) && is_told(before)) {
-            return Step { identity, path, tree, state, built: None };
+            return RoundStep { identity, path, tree, state, built: None };
         }
         let earlier = || self.repository.earlier.as_ref()?.build(&self.entry.root, &identity, &inputs);
         let build = |tree| build::build(tree, view, &variables, strict, &sources.shared.memo);
@@ -103,7 +103,7 @@ impl Start<'_> {
         let tree_of = tree.as_ref().ok().cloned();
         let built =
             EarlierBuild { node: node.clone(), tree: tree_of, variables, strict, result, before: None };
-        Step { identity, path, tree, state, built: Some(built) }
+        RoundStep { identity, path, tree, state, built: Some(built) }
     }
 }
 
@@ -141,7 +141,7 @@ fn endless(node: NodeRef<'_>) -> BuildFailure {
 
 fn resolve(
     sources: &Sources<'_>,
-    objects: &Objects,
+    objects: &LocalObjects,
     id: &ObjectId,
     node: NodeRef<'_>,
     path: &str,
@@ -154,7 +154,7 @@ fn resolve(
 }
 
 /// The variables of a Kustomization, looked up among the objects of the cluster.
-fn variables(objects: &Objects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
+fn variables(objects: &LocalObjects, id: &ObjectId, node: NodeRef<'_>) -> Variables {
     let mut provide = |kind: &str, name: &str| {
         let at = |kind: &str| objects.get(&Called::new(kind, id.namespace.as_deref(), name));
         let provided = Provided::by(kind, at(kind).map(|(_, node)| node.get_ref()));

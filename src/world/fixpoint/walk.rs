@@ -1,10 +1,10 @@
 //! A round: builds what is due, in the order of what applies it.
 
 use super::grown::built_outcome;
-use super::round::{LIMIT, Rendering, Round, Walk};
+use super::round::{LIMIT, Rendering, Round, RoundWalk};
 use super::sets::{SET_DEPTH, made_by, providers};
 use super::start::Start;
-use super::step::{Due, Step, identity_of};
+use super::step::{Due, RoundStep, identity_of};
 use crate::lang::yaml::NodeRef;
 use crate::model::{Maker, Unchecked, kinds};
 use crate::world::build::{BuildFailure, BuiltObject, FailureKind, FluxBuild};
@@ -28,7 +28,7 @@ pub(super) fn round(
     known: &mut FxHashMap<Identity, EarlierBuild>,
     follows: bool,
 ) -> Round {
-    let mut walk = Walk {
+    let mut walk = RoundWalk {
         start,
         known,
         follows,
@@ -52,7 +52,7 @@ pub(super) fn round(
             // One by one: the last of a batch is waited for.
             let steps = due.par_iter().with_max_len(1);
             let (known, applied, paths) = (&*walk.known, &*walk.out.applied, &walk.paths);
-            let steps: Vec<Step> = steps.map(|due| start.step(due, known, applied, paths)).collect();
+            let steps: Vec<RoundStep> = steps.map(|due| start.step(due, known, applied, paths)).collect();
             due.into_iter().zip(steps).for_each(|(due, step)| walk.take(due, step));
         }
         if !follows || !walk.render_due() {
@@ -61,7 +61,7 @@ pub(super) fn round(
     }
 }
 
-impl Walk<'_, '_> {
+impl RoundWalk<'_, '_> {
     /// The roots are due.
     fn begin(&mut self) {
         for (id, node) in &self.start.entry.kustomizations {
@@ -75,9 +75,9 @@ impl Walk<'_, '_> {
     }
 
     /// Takes what the step of a Kustomization came to.
-    fn take(&mut self, due: Due, step: Step) {
+    fn take(&mut self, due: Due, step: RoundStep) {
         let Due { id, node, parent, maker } = due;
-        let Step { identity, path, tree, state, built } = step;
+        let RoundStep { identity, path, tree, state, built } = step;
         if let Some(built) = built {
             self.note(&identity, built, node.get_ref());
         }

@@ -3,7 +3,7 @@
 mod objects;
 
 use super::capabilities::Possible;
-use super::source::{Objects, Sources};
+use super::source::{LocalObjects, Sources};
 use super::versions::Settings;
 use super::{ApplyTarget, Placed, target_of};
 use crate::build::helm::{self, Helm};
@@ -12,10 +12,10 @@ use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::value::to_json;
 use crate::model::{Called, Maker, ObjectId, kinds};
 use crate::sources::charts::{Around, Charts, Once};
-use crate::sources::outcome::{Made, Outcome, Refusal};
+use crate::sources::outcome::{ChartObjects, ChartOutcome, NoRelease};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Rendering, Wish};
-use crate::sources::request::{self, Lookup, Request, Unclear};
+use crate::sources::request::{self, ChartRequest, ObjectLookup, Unclear};
 use crate::sources::resolve::{ChartPlace, FoundChart, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::BuiltObject;
@@ -35,13 +35,13 @@ pub struct Release {
     /// Where it installs.
     pub target: ApplyTarget,
     /// What it asks for.
-    pub(crate) request: Result<Request, Unclear>,
+    pub(crate) request: Result<ChartRequest, Unclear>,
     /// The chart that it means.
     pub(crate) chart: Result<FoundChart, Missing>,
     /// Its values; what helm-controller says where it fails on them.
-    pub(crate) values: Result<Arc<Values>, values::Refused>,
+    pub(crate) values: Result<Arc<Values>, values::NoValues>,
     /// What its chart makes of them; `None` where the chart is not here.
-    pub(crate) outcome: Option<Arc<Outcome>>,
+    pub(crate) outcome: Option<Arc<ChartOutcome>>,
     /// How that came about, where there is a chart.
     pub(crate) rendering: Option<Arc<Rendering>>,
     /// What is applied, as helm-controller applies it.
@@ -147,25 +147,25 @@ impl Release {
     /// The name and version of its chart, where that is rendered.
     pub(crate) fn label(&self) -> Option<(&str, &str)> {
         match self.outcome.as_deref()? {
-            Outcome::Rendered(Made { label: (name, version), .. }) => Some((name, version)),
-            Outcome::Refused(_) | Outcome::Unable(_) => None,
+            ChartOutcome::Rendered(ChartObjects { label: (name, version), .. }) => Some((name, version)),
+            ChartOutcome::Refused(_) | ChartOutcome::Unable(_) => None,
         }
     }
 
     /// Whether all that its chart makes is known: it is rendered, nothing unknown decided
     /// on any of it, and no name in it is unknown.
     pub(crate) fn is_known(&self) -> bool {
-        matches!(self.outcome.as_deref(), Some(Outcome::Rendered(_)))
+        matches!(self.outcome.as_deref(), Some(ChartOutcome::Rendered(_)))
             && self.assumed.is_empty()
             && self.unfollowed.is_empty()
             && self.objects.iter().all(|object| object.id.as_ref().is_some_and(|id| !id.is_unknown()))
     }
 
     /// What its chart makes of it, where it makes something.
-    pub(crate) fn made(&self) -> Option<&Made> {
+    pub(crate) fn made(&self) -> Option<&ChartObjects> {
         match self.outcome.as_deref()? {
-            Outcome::Rendered(made) => Some(made),
-            Outcome::Refused(_) | Outcome::Unable(_) => None,
+            ChartOutcome::Rendered(made) => Some(made),
+            ChartOutcome::Refused(_) | ChartOutcome::Unable(_) => None,
         }
     }
 
@@ -215,53 +215,53 @@ impl Release {
     /// Why nobody can say here what it makes.
     pub(crate) fn unable(&self) -> Option<&str> {
         match self.outcome.as_deref()? {
-            Outcome::Unable(why) => Some(why),
-            Outcome::Rendered(_) | Outcome::Refused(_) => None,
+            ChartOutcome::Unable(why) => Some(why),
+            ChartOutcome::Rendered(_) | ChartOutcome::Refused(_) => None,
         }
     }
 
     /// Why helm-controller refuses it.
-    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+    pub(crate) fn refusal(&self) -> Option<&NoRelease> {
         match self.outcome.as_deref()? {
-            Outcome::Refused(refusal) => Some(&**refusal),
-            Outcome::Rendered(_) | Outcome::Unable(_) => None,
+            ChartOutcome::Refused(refusal) => Some(&**refusal),
+            ChartOutcome::Rendered(_) | ChartOutcome::Unable(_) => None,
         }
     }
 }
 
 /// Charts and releases that are known.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownReleases {
     charts: Charts,
     /// What is applied of what a chart made, by the addresses of that and of the release.
     applied: Once<(usize, (usize, u32)), Applied>,
-    written: OnceLock<Written>,
+    written: OnceLock<WrittenIndex>,
 }
 
-impl Known {
+impl KnownReleases {
     /// Keeps what was rendered for runs to come.
     pub(super) fn keep(&self, cache: &RenderCache) {
         self.charts.keep(cache);
     }
 
     /// For the next world.
-    pub(super) fn after(&self) -> Known {
-        Known { charts: self.charts.after(), applied: self.applied.after(), written: OnceLock::new() }
+    pub(super) fn after(&self) -> KnownReleases {
+        KnownReleases { charts: self.charts.after(), applied: self.applied.after(), written: OnceLock::new() }
     }
 }
 
 /// The objects of the files, by kind and name: their numbers in [`Snapshot::objects`].
 #[derive(Debug)]
-struct Written(FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>);
+struct WrittenIndex(FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>);
 
-impl Written {
-    fn of(snapshot: &Snapshot) -> Written {
+impl WrittenIndex {
+    fn of(snapshot: &Snapshot) -> WrittenIndex {
         let mut all: FxHashMap<_, Vec<u32>> = FxHashMap::default();
         for (number, object) in snapshot.objects().iter().enumerate() {
             let key = (object.id.kind.clone(), object.id.name.clone());
             all.entry(key).or_default().push(number as u32);
         }
-        Written(all)
+        WrittenIndex(all)
     }
 
     /// The objects of a namespace, and of none, which an overlay may give.
@@ -305,8 +305,8 @@ impl Written {
 /// What is applied of a release, with what it was made of: that keeps its address.
 #[derive(Clone, Debug)]
 struct Applied {
-    _of: (Arc<Outcome>, Node),
-    objects: Result<Vec<Arc<BuiltObject>>, Box<Refusal>>,
+    _of: (Arc<ChartOutcome>, Node),
+    objects: Result<Vec<Arc<BuiltObject>>, Box<NoRelease>>,
     hooks: Vec<Arc<BuiltObject>>,
 }
 
@@ -318,7 +318,7 @@ type SharedTrees<'t> = dyn Fn(&str, Option<&str>, &str, &str) -> Result<FileTree
 
 /// What releases are rendered with.
 pub(super) struct Renderer<'r> {
-    pub(super) known: &'r Known,
+    pub(super) known: &'r KnownReleases,
     pub(super) stores: &'r ChartStores,
     pub(super) snapshot: &'r Arc<Snapshot>,
     /// The Helm of the cluster's helm-controller.
@@ -333,11 +333,11 @@ impl Renderer<'_> {
     /// A release, with what its chart makes of it.
     pub(super) fn release(&self, (id, built, sent, maker): &Placed) -> Release {
         let node = built.node.get_ref();
-        let lookup: &Lookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
+        let lookup: &ObjectLookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
         let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
         // A source that nothing here applies is in the cluster by other means, as it is written.
         let written = |kind: &str, namespace: Option<&str>, name: &str| {
-            let written = self.known.written.get_or_init(|| Written::of(self.snapshot));
+            let written = self.known.written.get_or_init(|| WrittenIndex::of(self.snapshot));
             written.source(self.snapshot, kind, namespace, name)
         };
         let request = request::of_release(id, node, &|kind, namespace, name| {
@@ -358,7 +358,7 @@ impl Renderer<'_> {
             target,
             request,
             chart,
-            values: Err(values::Refused::Unknown("spec.values")),
+            values: Err(values::NoValues::Unknown("spec.values")),
             outcome: None,
             rendering: None,
             objects: Vec::new(),
@@ -372,7 +372,7 @@ impl Renderer<'_> {
         release
     }
 
-    fn render(&self, release: &mut Release, lookup: &Lookup<'_>, trees: &Trees<'_>) {
+    fn render(&self, release: &mut Release, lookup: &ObjectLookup<'_>, trees: &Trees<'_>) {
         let (Ok(request), Ok(found)) = (&release.request, &release.chart) else { return };
         let node = release.node.get_ref();
         let values = match values::of_release(&release.id, node, lookup) {
@@ -385,14 +385,19 @@ impl Renderer<'_> {
         };
         let (Some(name), Some(namespace)) = (name(&release.id, node), namespace(&release.id, node)) else {
             let why = "its name or namespace is known in the cluster only".to_owned();
-            release.outcome = Some(Arc::new(Outcome::Unable(why)));
+            release.outcome = Some(Arc::new(ChartOutcome::Unable(why)));
             return;
         };
         let skips_schema = skips_schema(node);
         let wish = Wish {
             asked: request,
             values: &values,
-            release: helm::Release { name, namespace: namespace.clone(), revision: 1, is_upgrade: false },
+            release: helm::ChartRelease {
+                name,
+                namespace: namespace.clone(),
+                revision: 1,
+                is_upgrade: false,
+            },
             capabilities: self.possible.likely.clone(),
             ends: self.possible.ends.clone(),
             helm: self.helm,
@@ -405,7 +410,7 @@ impl Renderer<'_> {
         release.rendering = Some(rendering);
         release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
         match &*outcome {
-            Outcome::Rendered(made) => {
+            ChartOutcome::Rendered(made) => {
                 release.assumed.extend(made.assumed.iter().cloned());
                 let key = (Arc::as_ptr(&outcome) as usize, release.node.address());
                 let applied = self.known.applied.get(key, || Applied {
@@ -418,13 +423,13 @@ impl Renderer<'_> {
                     Ok(objects) => release.objects = objects,
                     Err(refusal) => {
                         release.values = Ok(values);
-                        release.outcome = Some(Arc::new(Outcome::Refused(refusal)));
+                        release.outcome = Some(Arc::new(ChartOutcome::Refused(refusal)));
                         return;
                     }
                 }
             }
-            Outcome::Refused(refusal) => release.assumed.extend(refusal.assumed.iter().cloned()),
-            Outcome::Unable(_) => {}
+            ChartOutcome::Refused(refusal) => release.assumed.extend(refusal.assumed.iter().cloned()),
+            ChartOutcome::Unable(_) => {}
         }
         release.values = Ok(values);
         release.outcome = Some(outcome);
@@ -432,14 +437,14 @@ impl Renderer<'_> {
 }
 
 /// What finds the sources of a cluster that is grown on these.
-pub(super) fn lookup_in(objects: &Objects) -> impl Fn(&str, Option<&str>, &str) -> Option<Node> + Sync {
+pub(super) fn lookup_in(objects: &LocalObjects) -> impl Fn(&str, Option<&str>, &str) -> Option<Node> + Sync {
     |kind, namespace, name| objects.get(&Called::new(kind, namespace, name)).map(|(_, node)| node.clone())
 }
 
 /// What finds the trees of the sources of a cluster.
 pub(super) fn trees_in<'s>(
     sources: &'s Sources<'s>,
-    objects: &'s Objects,
+    objects: &'s LocalObjects,
 ) -> impl Fn(&str, Option<&str>, &str, &str) -> Result<FileTree, String> + Sync + 's {
     move |kind, namespace, name, path| {
         sources.resolve(objects, &Called::new(kind, namespace, name), path).map(|found| found.tree)
@@ -452,7 +457,7 @@ pub(super) fn of_files(
     snapshot: &Arc<Snapshot>,
     placed: &[Placed],
     stores: &ChartStores,
-    known: &Known,
+    known: &KnownReleases,
 ) -> Vec<Release> {
     let releases: Vec<&Placed> = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id)).collect();
     if releases.is_empty() {
@@ -466,7 +471,7 @@ pub(super) fn of_files(
         if let Some(node) = beside.get(&Called::new(kind, namespace, name)) {
             return Some((*node).clone());
         }
-        let written = known.written.get_or_init(|| Written::of(snapshot));
+        let written = known.written.get_or_init(|| WrittenIndex::of(snapshot));
         let mut named = written.named(snapshot, (kind, namespace, name));
         let first = named.next()?;
         named.next().is_none().then(|| first.clone())
@@ -489,11 +494,11 @@ pub(super) fn of_files(
 }
 
 /// What comes of a release whose values can't be told.
-fn without_values(refused: &values::Refused) -> Outcome {
+fn without_values(refused: &values::NoValues) -> ChartOutcome {
     match refused {
-        values::Refused::Unknown(what) => Outcome::Unable(format!("{what}: known in the cluster only")),
-        values::Refused::Fails(message, location) => {
-            Outcome::Refused(Box::new(Refusal::new(message.clone(), location.clone())))
+        values::NoValues::Unknown(what) => ChartOutcome::Unable(format!("{what}: known in the cluster only")),
+        values::NoValues::Fails(message, location) => {
+            ChartOutcome::Refused(Box::new(NoRelease::new(message.clone(), location.clone())))
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::build::kustomize::{self, FileRole};
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::ObjectId;
-use crate::sources::outcome::{Made, Refusal};
+use crate::sources::outcome::{ChartObjects, NoRelease};
 use crate::world::build::{BuiltObject, set_common_metadata};
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use std::sync::Arc;
 pub(super) fn applied(
     id: &ObjectId,
     release: NodeRef<'_>,
-    made: &Made,
+    made: &ChartObjects,
     namespace: &str,
-) -> Result<Vec<Arc<BuiltObject>>, Box<Refusal>> {
+) -> Result<Vec<Arc<BuiltObject>>, Box<NoRelease>> {
     let mut nodes = made.objects.clone();
     for renderer in release.items_at("/spec/postRenderers") {
         let Some(renderer) = renderer.get("kustomize") else { continue };
         let field = |name: &str| renderer.get(name).filter(|node| !node.is_null()).map(NodeRef::to_node);
         nodes = kustomize::post_render(nodes, field("patches"), field("images")).map_err(|error| {
             let message = format!("error while running post render on files: {}", error.message);
-            Refusal::new(message, error.location)
+            NoRelease::new(message, error.location)
         })?;
     }
     let common = release.at("/spec/commonMetadata").filter(|node| !node.is_null());
@@ -51,7 +51,7 @@ pub(super) fn applied(
 }
 
 /// The hooks of a chart that helm-controller runs, in the release's namespace.
-pub(super) fn hooks(release: NodeRef<'_>, made: &Made, namespace: &str) -> Vec<Arc<BuiltObject>> {
+pub(super) fn hooks(release: NodeRef<'_>, made: &ChartObjects, namespace: &str) -> Vec<Arc<BuiltObject>> {
     let is_off = |action: &str| {
         release.at(&format!("/spec/{action}/disableHooks")).and_then(NodeRef::as_bool) == Some(true)
     };

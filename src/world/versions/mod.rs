@@ -11,7 +11,7 @@ mod helm;
 mod redefined;
 
 use crate::build::kustomize::FILE_NAMES;
-use crate::config::{Assumed, Extension, Feature, Target, Written};
+use crate::config::{Assumed, Extension, Feature, TargetConfig, Written};
 use crate::files::Snapshot;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::model::ObjectId;
@@ -178,7 +178,7 @@ impl Settings {
         snapshot: &Snapshot,
         installs: &Installs,
         root: &str,
-        (target, assumed): (&Target, &Assumed),
+        (target, assumed): (&TargetConfig, &Assumed),
     ) -> Settings {
         let mut settings = Settings::default();
         for (id, node) in objects.clone() {
@@ -342,7 +342,7 @@ impl Settings {
         }
     }
 
-    fn configured(&mut self, target: &Target) {
+    fn configured(&mut self, target: &TargetConfig) {
         fn over(setting: &mut Setting<Version>, written: &Option<Written<Version>>) {
             if let Some(written) = written {
                 *setting = Setting::read(written.value, Some(written.location.clone()));

@@ -1,8 +1,8 @@
 //! Charts in memory, and what `helm template` makes of them.
 
 use forebay::internals::build::helm::{
-    Capabilities, Chart, ChartFile, Given, HelmLine, Keep, KubeVersion, Printed, Release, RenderError,
-    Request, render,
+    Capabilities, Chart, ChartFile, ChartRelease, Given, HelmLine, Keep, KubeVersion, Printed, RenderError,
+    RenderRequest, render,
 };
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::FilePath;
@@ -60,13 +60,13 @@ impl Template {
         let values = flags.given.merge(line, &|name| Err(format!("open {name}: no such file")))?;
         let chart = self.chart(line)?;
         chart.check_installable(line)?;
-        let release = Release {
+        let release = ChartRelease {
             name: flags.name,
             namespace: "ns".to_owned(),
             revision: 1,
             is_upgrade: flags.is_upgrade,
         };
-        let request = Request {
+        let request = RenderRequest {
             chart: &chart,
             values: &values,
             release: &release,

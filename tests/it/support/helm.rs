@@ -1,7 +1,9 @@
 //! A chart as `helm template` renders it, as far as templates see it: the objects that
 //! they get, in Helm's order, with Helm's words for what fails.
 
-use forebay::internals::lang::template::{Data, Engine, Libraries, Run, Val, document, helm, with_stack};
+use forebay::internals::lang::template::{
+    Data, Engine, EngineRun, Libraries, Val, document, helm, with_stack,
+};
 use forebay::internals::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::collections::BTreeMap;
 
@@ -371,7 +373,7 @@ pub(crate) fn render(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8
 
 fn rendered(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8>)>, String> {
     let libraries = chart.libraries;
-    let mut engine = Engine::new(&Run { origins, libraries, ..Run::default() });
+    let mut engine = Engine::new(&EngineRun { origins, libraries, ..EngineRun::default() });
     let top = top(chart, &mut engine.data())?;
     let mut names: Vec<String> = chart.templates.keys().map(|name| format!("t/templates/{name}")).collect();
     names.sort_by(|a, b| helm::order(a, b));

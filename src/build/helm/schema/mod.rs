@@ -16,7 +16,7 @@ use super::line::HelmLine;
 use super::value::{Kind, Value};
 use crate::lang::yaml::{Location, NodeRef, Origin};
 use compile::Remote;
-use ready::{Outcome, Schema, parsed};
+use ready::{Schema, SchemaOutcome, parsed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use validate::{ValidationFault, Wrong};
@@ -86,9 +86,9 @@ fn below(
         checked.assumed.extend(schema.assumed().iter().cloned());
         checked.warnings.extend(schema.warnings().iter().cloned());
         match schema.judge(values)? {
-            Outcome::Fits => {}
-            Outcome::Broken(why) => checked.told.push_str(&format!("{}:\n{why}", chart.name())),
-            Outcome::Refused(faults) => {
+            SchemaOutcome::Fits => {}
+            SchemaOutcome::Broken(why) => checked.told.push_str(&format!("{}:\n{why}", chart.name())),
+            SchemaOutcome::Refused(faults) => {
                 let mut told = String::new();
                 match schemas.line {
                     HelmLine::V3_17 => {

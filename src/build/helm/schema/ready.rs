@@ -23,7 +23,7 @@ enum Unready {
 }
 
 /// What a schema says of values.
-pub(super) enum Outcome {
+pub(super) enum SchemaOutcome {
     Fits,
     Broken(String),
     Refused(Vec<ValidationFault>),
@@ -46,10 +46,10 @@ impl Schema {
         &self.compiled.warnings
     }
 
-    pub(super) fn judge(&self, values: &Value) -> Result<Outcome, RenderError> {
+    pub(super) fn judge(&self, values: &Value) -> Result<SchemaOutcome, RenderError> {
         let start = match &self.start {
             Ok(start) => *start,
-            Err(Unready::Broken(why)) => return Ok(Outcome::Broken(why.clone())),
+            Err(Unready::Broken(why)) => return Ok(SchemaOutcome::Broken(why.clone())),
             Err(Unready::Over) => return Err(over()),
         };
         let mut validator = Validator::new(&self.compiled);
@@ -57,7 +57,7 @@ impl Schema {
         if validator.is_over {
             return Err(over());
         }
-        Ok(if faults.is_empty() { Outcome::Fits } else { Outcome::Refused(faults) })
+        Ok(if faults.is_empty() { SchemaOutcome::Fits } else { SchemaOutcome::Refused(faults) })
     }
 }
 

@@ -15,7 +15,7 @@ use super::error::{BuildError, ErrorClass, Result};
 use super::fieldspec::{self, FieldSpec, Leaf, merge_all};
 use super::file::Kustomization;
 use super::id::ResId;
-use super::names::Names;
+use super::names::NameIndex;
 use super::nodes::{self, Kind, Tag};
 use super::resource::{Resource, shared_string};
 use super::tables;
@@ -334,7 +334,7 @@ pub(super) fn set_replicas(
     replica: &Replica,
     specs: &[FieldSpec],
     resources: &mut [Resource],
-    names: &mut Names,
+    names: &mut NameIndex,
 ) -> Result<()> {
     let Spanned { value: count, node: count_node } = &replica.count;
     let origin = place(count_node);

@@ -9,7 +9,7 @@
 mod merge;
 mod whole;
 
-use super::{ExpandError, Expansion, Piece, Template, Variable, Variables, parse};
+use super::{ExpandError, Expansion, Piece, SubstitutionTemplate, Variable, Variables, parse};
 use crate::lang::yaml::emit::{self, EmitError};
 use crate::lang::yaml::tape::{Token, TokenKind};
 use crate::lang::yaml::{
@@ -270,7 +270,11 @@ fn stays(node: NodeRef<'_>) -> bool {
 const SHORTEST_ROUNDED: u32 = 16;
 
 /// Expands with undefined variables empty; in strict mode they leave holes.
-fn expand(template: &Template, variables: &Variables, strict: bool) -> Result<Expansion, ExpandError> {
+fn expand(
+    template: &SubstitutionTemplate,
+    variables: &Variables,
+    strict: bool,
+) -> Result<Expansion, ExpandError> {
     // Names that an expression without a default reads.
     let expressions = if strict { template.expressions() } else { Vec::new() };
     let required: FxHashSet<&str> = expressions
@@ -399,7 +403,7 @@ fn unknown(node: NodeRef<'_>, why: &str) -> Node {
 }
 
 fn note_undefined(
-    template: &Template,
+    template: &SubstitutionTemplate,
     text: &str,
     variables: &Variables,
     node: NodeRef<'_>,

@@ -1,10 +1,10 @@
 //! Calls of functions, of those too that run templates.
 
-use super::{At, Execution, Frame, Parsed, Set, Template, without_no_value};
+use super::{At, Execution, Frame, Parsed, RunningTemplate, Set, without_no_value};
 use crate::lang::template::ast::{Term, Tree};
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Purity, Ty};
 use crate::lang::template::limits::Cx;
 use crate::lang::template::one_of::is_same;
 use crate::lang::template::rope::Text;
@@ -59,8 +59,8 @@ impl Execution {
         if !function.is_variadic && count != fixed {
             return Err(frame.fault(format!("wrong number of args for {name}: want {fixed} got {count}")));
         }
-        if let Run::And | Run::Or = function.run {
-            return self.and_or(frame, dot, matches!(function.run, Run::Or), args, last);
+        if let FunctionBody::And | FunctionBody::Or = function.run {
+            return self.and_or(frame, dot, matches!(function.run, FunctionBody::Or), args, last);
         }
         let ty = |index: usize| params[index.min(params.len() - 1)];
         let mut values = Vec::with_capacity(count + 1);
@@ -72,11 +72,11 @@ impl Execution {
             values.push(self.validate(frame, last, ty(args.len()))?);
         }
         let result = match function.run {
-            Run::Include => self.include(&values),
-            Run::Tpl => self.tpl(&values),
-            Run::Native(run) => self.native(function, run, &values),
-            Run::Inputs => Ok(self.inputs.clone()),
-            Run::And | Run::Or => Ok(Val::nil()),
+            FunctionBody::Include => self.include(&values),
+            FunctionBody::Tpl => self.tpl(&values),
+            FunctionBody::Native(run) => self.native(function, run, &values),
+            FunctionBody::Inputs => Ok(self.inputs.clone()),
+            FunctionBody::And | FunctionBody::Or => Ok(Val::nil()),
         };
         result.map_err(|cause| {
             frame.at = at;
@@ -229,7 +229,7 @@ impl Execution {
             }
         };
         let mut set = Set { outer: Some(self.set.clone()), templates: FxHashMap::default() };
-        let own = |tree: &Arc<Tree>| Template {
+        let own = |tree: &Arc<Tree>| RunningTemplate {
             tree: tree.clone(),
             source: parsed.source.clone(),
             base,

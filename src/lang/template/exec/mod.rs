@@ -3,7 +3,7 @@
 mod call;
 mod eval;
 
-use super::ast::{Branch, Command, List as Nodes, Node, Pipe, Place, Shown, Source, Term, Tree};
+use super::ast::{Branch, Command, List as Nodes, Node, NodePlace, Pipe, Shown, TemplateSource, Term, Tree};
 use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::flow;
@@ -32,9 +32,9 @@ pub enum MissingKey {
 
 /// A template, and the source that it stands in.
 #[derive(Clone, Debug)]
-pub(super) struct Template {
+pub(super) struct RunningTemplate {
     pub(super) tree: Arc<Tree>,
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<TemplateSource>,
     /// What to add to the numbers of its nodes.
     pub(super) base: u32,
     /// The text as a value, where it is one of the run.
@@ -45,11 +45,11 @@ pub(super) struct Template {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Set {
     pub(super) outer: Option<Rc<Set>>,
-    pub(super) templates: FxHashMap<Arc<str>, Template>,
+    pub(super) templates: FxHashMap<Arc<str>, RunningTemplate>,
 }
 
 impl Set {
-    pub(super) fn get(&self, name: &str) -> Option<&Template> {
+    pub(super) fn get(&self, name: &str) -> Option<&RunningTemplate> {
         let mut set = self;
         loop {
             if let Some(template) = set.templates.get(name) {
@@ -73,7 +73,7 @@ pub(super) struct Execution {
     pub(super) inputs: Val,
     /// Parses a text for `tpl`.
     pub(super) parsed: FxHashMap<Rc<[u8]>, (Parsed, u32)>,
-    pub(super) sources: Vec<Arc<Source>>,
+    pub(super) sources: Vec<Arc<TemplateSource>>,
     pub(super) included: FxHashMap<Arc<str>, usize>,
     pub(super) out: Builder,
     pub(super) under: CondId,
@@ -93,7 +93,7 @@ enum At<'t> {
 
 /// One template that runs.
 struct Frame<'t> {
-    template: &'t Template,
+    template: &'t RunningTemplate,
     vars: Scope<Val>,
     at: At<'t>,
 }
@@ -105,7 +105,7 @@ enum Step {
 }
 
 impl<'t> Frame<'t> {
-    fn place(&self) -> Option<(Place, String)> {
+    fn place(&self) -> Option<(NodePlace, String)> {
         Some(match self.at {
             At::Start => return None,
             At::Node(node) => {
@@ -150,7 +150,7 @@ impl<'t> Frame<'t> {
 
 impl Execution {
     /// Runs a template with data; its output.
-    pub(super) fn execute(&mut self, template: &Template, data: Val) -> Result<Text> {
+    pub(super) fn execute(&mut self, template: &RunningTemplate, data: Val) -> Result<Text> {
         if self.depth >= self.cx.limits.depth {
             return Err(Fault::bound(Bound::Depth(self.cx.limits.depth)));
         }
@@ -162,13 +162,13 @@ impl Execution {
         result.map(|()| own.finish())
     }
 
-    fn run_frame(&mut self, template: &Template, data: Val) -> Result<()> {
+    fn run_frame(&mut self, template: &RunningTemplate, data: Val) -> Result<()> {
         let vars = Scope::of(self.dollar.clone(), data.clone());
         let mut frame = Frame { template, vars, at: At::Start };
         self.list(&mut frame, &data, &template.tree.root).map(drop)
     }
 
-    fn writer(&self, frame: &Frame<'_>, place: Place) -> WriterId {
+    fn writer(&self, frame: &Frame<'_>, place: NodePlace) -> WriterId {
         self.cx.trace.writer(frame.template.base, place.id)
     }
 
@@ -211,7 +211,7 @@ impl Execution {
         Ok(())
     }
 
-    fn static_text(&mut self, frame: &Frame<'_>, place: Place) -> Result<()> {
+    fn static_text(&mut self, frame: &Frame<'_>, place: NodePlace) -> Result<()> {
         let writer = self.writer(frame, place);
         let range = place.span.range();
         match &frame.template.text {
@@ -247,7 +247,7 @@ impl Execution {
         }
     }
 
-    fn print(&mut self, frame: &Frame<'_>, place: Place, value: &Val) -> Result<()> {
+    fn print(&mut self, frame: &Frame<'_>, place: NodePlace, value: &Val) -> Result<()> {
         let writer = self.writer(frame, place);
         match &value.kind {
             Kind::Str(text) => self.write(text, value.from, writer),
@@ -289,7 +289,7 @@ impl Execution {
         dot: &Val,
         list: &'t Nodes,
         question: SetId,
-        place: Place,
+        place: NodePlace,
     ) -> Result<Step> {
         let before = self.under;
         let writer = self.writer(frame, place);

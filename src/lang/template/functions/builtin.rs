@@ -4,7 +4,7 @@ use super::{Native, percent_v};
 use crate::lang::template::compare;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::limits::Libraries;
 use crate::lang::template::printf::sprintf;
 use crate::lang::template::rope::{Builder, Text};
@@ -19,11 +19,11 @@ const fn go(
     flow: Flow,
     run: Native,
 ) -> Function {
-    let (library, purity, run) = (Library::Go, Purity::Pure, Run::Native(run));
+    let (library, purity, run) = (Library::Go, Purity::Pure, FunctionBody::Native(run));
     Function { name, library, params, is_variadic, purity, flow, run }
 }
 
-const fn special(name: &'static str, run: Run) -> Function {
+const fn special(name: &'static str, run: FunctionBody) -> Function {
     let (library, purity, flow) = (Library::Go, Purity::Pure, Flow::Picks);
     Function { name, library, params: &[Ty::Value, Ty::Value], is_variadic: true, purity, flow, run }
 }
@@ -33,8 +33,8 @@ const TWO: &[Ty] = &[Ty::Value, Ty::Value];
 const ANY: &[Ty] = &[Ty::Any];
 
 pub(super) const TABLE: &[Function] = &[
-    special("and", Run::And),
-    special("or", Run::Or),
+    special("and", FunctionBody::And),
+    special("or", FunctionBody::Or),
     go("call", TWO, true, Flow::Unites, call),
     go("eq", TWO, true, Flow::Unites, eq),
     go("ge", TWO, false, Flow::Unites, ge),

@@ -3,7 +3,7 @@
 use super::{STR, find, sprig};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result};
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::value::Val;
 
 /// The functions of a program's templates.
@@ -117,7 +117,7 @@ static OPERATOR: [Function; 4] = [
         is_variadic: false,
         purity: Purity::Pure,
         flow: Flow::Holds,
-        run: Run::Inputs,
+        run: FunctionBody::Inputs,
     },
     operator("mustToYaml", &[Ty::Any], Flow::Keeps, super::yaml::operator_must_to_yaml),
     operator("slugify", STR, Flow::Keeps, super::slug::slugify),

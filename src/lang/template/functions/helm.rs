@@ -3,21 +3,21 @@
 use super::Native;
 use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::value::{Kind, Map, MapType, Val};
 
-const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Run) -> Function {
+const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: FunctionBody) -> Function {
     let (library, purity) = (Library::Helm, Purity::Pure);
     Function { name, library, params, is_variadic: false, purity, flow, run }
 }
 
-const fn native(run: Native) -> Run {
-    Run::Native(run)
+const fn native(run: Native) -> FunctionBody {
+    FunctionBody::Native(run)
 }
 
 pub(super) const TABLE: &[Function] = &[
-    helm("include", &[Ty::Str, Ty::Any], Flow::Keeps, Run::Include),
-    helm("tpl", &[Ty::Str, Ty::Any], Flow::Keeps, Run::Tpl),
+    helm("include", &[Ty::Str, Ty::Any], Flow::Keeps, FunctionBody::Include),
+    helm("tpl", &[Ty::Str, Ty::Any], Flow::Keeps, FunctionBody::Tpl),
     helm("required", &[Ty::Str, Ty::Any], Flow::Picks, native(required)),
     helm("fail", &[Ty::Str], Flow::Nothing, native(fail)),
     Function {

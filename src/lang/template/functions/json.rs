@@ -4,7 +4,7 @@ use super::{Native, STR};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::print::float_shortest;
 use crate::lang::template::rope::{Builder, Text};
 use crate::lang::template::trace::{ProvId, SetId, Trace};
@@ -17,7 +17,7 @@ const fn json(
     flow: Flow,
     run: Native,
 ) -> Function {
-    let run = Run::Native(run);
+    let run = FunctionBody::Native(run);
     Function { name, library, params, is_variadic: false, purity: Purity::Pure, flow, run }
 }
 

@@ -32,7 +32,7 @@ pub(super) use yaml::yaml_of;
 
 use super::error::Result;
 use super::flow;
-use super::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use super::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use super::rope::{Builder, Text};
 use super::trace::{ProvId, SetId};
 use super::value::{Kind, List, Map, Val};
@@ -71,7 +71,7 @@ type Native = fn(&mut Call<'_>) -> Result<Val>;
 
 /// A pure function of Sprig's.
 const fn sprig(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
-    let run = Run::Native(run);
+    let run = FunctionBody::Native(run);
     Function { name, library: Library::Sprig, params, is_variadic: false, purity: Purity::Pure, flow, run }
 }
 

@@ -4,7 +4,7 @@ use super::Native;
 use super::json::error_map;
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::limits::Libraries;
 use crate::lang::template::print::float_v;
 use crate::lang::template::rope::Text;
@@ -13,7 +13,7 @@ use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Elem, Kind, List, Map, MapType, Val};
 
 const fn helm(name: &'static str, params: &'static [Ty], run: Native) -> Function {
-    let (library, purity, flow, run) = (Library::Helm, Purity::Pure, Flow::Unites, Run::Native(run));
+    let (library, purity, flow, run) = (Library::Helm, Purity::Pure, Flow::Unites, FunctionBody::Native(run));
     Function { name, library, params, is_variadic: false, purity, flow, run }
 }
 

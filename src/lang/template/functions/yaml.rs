@@ -6,7 +6,7 @@ use super::yaml_tree::{Tree, read_back};
 use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
-use crate::lang::template::function::{Call, Flow, Function, Library, Purity, Run, Ty};
+use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::rope::{Builder, Meaning, Text};
 use crate::lang::template::sigs_yaml::not_utf8;
 use crate::lang::template::trace::{ProvId, SetId};
@@ -16,7 +16,7 @@ use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::rc::Rc;
 
 const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
-    let (library, purity, run) = (Library::Helm, Purity::Pure, Run::Native(run));
+    let (library, purity, run) = (Library::Helm, Purity::Pure, FunctionBody::Native(run));
     Function { name, library, params, is_variadic: false, purity, flow, run }
 }
 

@@ -5,7 +5,7 @@
 
 mod pipeline;
 
-use super::ast::{Branch, List, Node, Pipe, Place, Source, Span, Tree, is_empty};
+use super::ast::{Branch, List, Node, NodePlace, Pipe, Span, TemplateSource, Tree, is_empty};
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
 use super::scope::Scope;
@@ -29,7 +29,7 @@ pub struct ParseError {
 /// What a text defines.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<TemplateSource>,
     /// The text itself, under its own name, then what it defines.
     pub(super) trees: Vec<Arc<Tree>>,
     pub(super) errors: Vec<ParseError>,
@@ -69,7 +69,7 @@ pub(super) fn parse(
     let own = trees.iter().position(|tree| &*tree.name == name).unwrap_or(0);
     let own = trees.remove(own);
     trees.insert(0, own);
-    let source = Source { name: name.into(), text: text.into(), spans, lines };
+    let source = TemplateSource { name: name.into(), text: text.into(), spans, lines };
     Parsed { source: Arc::new(source), trees: trees.into_iter().map(Arc::new).collect(), errors }
 }
 
@@ -167,14 +167,14 @@ impl<'t> Parser<'t> {
         name
     }
 
-    fn place(&mut self, span: Span) -> Place {
+    fn place(&mut self, span: Span) -> NodePlace {
         let id = self.spans.len() as u32;
         self.spans.push(span);
-        Place { span, at: span.start, id }
+        NodePlace { span, at: span.start, id }
     }
 
     /// The end of a node that is whole now.
-    fn close(&mut self, place: &mut Place, end: Span) {
+    fn close(&mut self, place: &mut NodePlace, end: Span) {
         place.span = place.span.to(end);
         self.spans[place.id as usize] = place.span;
     }
@@ -409,12 +409,12 @@ impl<'t> Parser<'t> {
         Ok(Step::Node(node))
     }
 
-    fn close_action(&mut self, place: &mut Place) {
+    fn close_action(&mut self, place: &mut NodePlace) {
         let end = self.last.as_ref().map(|item| item.span).unwrap_or_default();
         self.close(place, end);
     }
 
-    fn jump(&mut self, open: Span, context: &str, node: fn(Place) -> Node) -> Result<Node> {
+    fn jump(&mut self, open: Span, context: &str, node: fn(NodePlace) -> Node) -> Result<Node> {
         let item = self.next_non_space();
         if item.kind != Kind::RightDelim {
             return self.unexpected(&item, context);

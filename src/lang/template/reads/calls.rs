@@ -2,14 +2,14 @@
 //! arguments but for those where a text or number is wanted.
 
 use super::heap::{Atom, Val};
-use super::walk::Walk;
-use crate::lang::template::ast::Place;
+use super::walk::ReadsWalk;
+use crate::lang::template::ast::NodePlace;
 use crate::lang::template::function::Ty;
 use crate::lang::template::functions::FuncMap;
 use std::sync::Arc;
 
-impl Walk<'_> {
-    pub(super) fn function(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+impl ReadsWalk<'_> {
+    pub(super) fn function(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         match name.strip_prefix("must").filter(|rest| rest.starts_with(char::is_uppercase)) {
             Some(rest) => {
                 let mut chars = rest.chars();
@@ -21,7 +21,7 @@ impl Walk<'_> {
         }
     }
 
-    fn plain(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+    fn plain(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         let all = || args.iter().fold(Val::default(), |all, arg| all.with(arg));
         match name {
             "and" | "or" | "coalesce" => {
@@ -78,7 +78,7 @@ impl Walk<'_> {
         }
     }
 
-    fn of_lists(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+    fn of_lists(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         match name {
             "append" | "prepend" | "push" | "concat" => {
                 let made = self.heap.object_at(self.site(place.id, 0));
@@ -130,7 +130,7 @@ impl Walk<'_> {
     }
 
     /// A list of the same elements at other indices.
-    fn shifted(&mut self, list: Val, place: Place) -> Val {
+    fn shifted(&mut self, list: Val, place: NodePlace) -> Val {
         let (made, mut kept): (Vec<Atom>, Vec<Atom>) =
             list.0.into_iter().partition(|atom| matches!(atom, Atom::Made(_)));
         if !made.is_empty() {
@@ -144,7 +144,7 @@ impl Walk<'_> {
     }
 
     /// A text cut at each separator: of texts that templates write, which parts are known.
-    fn split(&mut self, name: &str, args: Vec<Val>, place: Place) -> Val {
+    fn split(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         let known = match &*args {
             [by, text] => self.literals(by).zip(self.literals(text)),
             _ => None,
@@ -171,7 +171,7 @@ impl Walk<'_> {
     }
 
     /// Whether a list holds a value: of the keys of a map, whether it has one.
-    fn has(&mut self, args: &[Val], place: Place) -> Val {
+    fn has(&mut self, args: &[Val], place: NodePlace) -> Val {
         let [key, list] = args else { return self.unknown("has", args, place) };
         let Some(keys) = self.literals(key) else { return self.unknown("has", args, place) };
         for atom in &list.0 {
@@ -187,7 +187,7 @@ impl Walk<'_> {
     }
 
     /// A function that goes by its parameters alone.
-    fn unknown(&mut self, name: &str, args: &[Val], place: Place) -> Val {
+    fn unknown(&mut self, name: &str, args: &[Val], place: NodePlace) -> Val {
         let function = FuncMap::Helm.finder()(name);
         let params = function.map_or(&[][..], |function| function.params);
         for (index, arg) in args.iter().enumerate() {
@@ -208,7 +208,7 @@ impl Walk<'_> {
         val
     }
 
-    fn dict(&mut self, args: &[Val], place: Place) -> Val {
+    fn dict(&mut self, args: &[Val], place: NodePlace) -> Val {
         let made = self.heap.object_at(self.site(place.id, 0));
         for pair in args.chunks(2) {
             let [key, val] = pair else { continue };
@@ -221,7 +221,7 @@ impl Walk<'_> {
         Val::one(Atom::Made(made))
     }
 
-    fn of_maps(&mut self, name: &str, args: &[Val], place: Place) -> Val {
+    fn of_maps(&mut self, name: &str, args: &[Val], place: NodePlace) -> Val {
         match (name, args) {
             ("set", [map, key, val]) => self.set(map, key, val),
             ("unset", [map, key]) => {
@@ -341,7 +341,7 @@ impl Walk<'_> {
         map.clone()
     }
 
-    fn omit(&mut self, map: &Val, keys: &[Val], place: Place) -> Val {
+    fn omit(&mut self, map: &Val, keys: &[Val], place: NodePlace) -> Val {
         let made = self.heap.object_at(self.site(place.id, 0));
         self.heap.set_behind(made, map);
         let mut hidden: Vec<Arc<str>> = Vec::new();

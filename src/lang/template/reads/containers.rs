@@ -2,7 +2,7 @@
 
 use super::heap::{Atom, Val};
 use super::paths::Seg;
-use super::walk::Walk;
+use super::walk::ReadsWalk;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const ANY: usize = 5;
 /// Parts of values that all steps look at: one step may look at thousands.
 const VISITS: u64 = 40_000_000;
 
-impl Walk<'_> {
+impl ReadsWalk<'_> {
     /// A part of a part of the input; one that lies too deep is not told apart.
     fn part(&mut self, of: u32, seg: Seg) -> Atom {
         if self.reads.parts[of as usize].depth >= DEPTH {

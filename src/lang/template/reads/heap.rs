@@ -75,7 +75,7 @@ impl Val {
 
 /// A map or list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object {
+pub(super) struct HeapObject {
     pub(super) fields: BTreeMap<Arc<str>, Val>,
     /// Elements, and entries whose keys are not known.
     pub(super) any: Val,
@@ -88,7 +88,7 @@ pub(super) struct Object {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text {
+pub(super) struct HeapText {
     /// Values that it is the YAML or JSON of.
     pub(super) holds: Val,
     /// Parts of the input that stand in it.
@@ -108,8 +108,8 @@ pub(super) type Site = (u32, u32, u32, u8);
 /// What templates make.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
-    pub(super) objects: Vec<Object>,
-    pub(super) texts: Vec<Text>,
+    pub(super) objects: Vec<HeapObject>,
+    pub(super) texts: Vec<HeapText>,
     sites: FxHashMap<Site, u32>,
     text_sites: FxHashMap<Site, u32>,
     loop_sites: FxHashMap<Site, u32>,
@@ -128,13 +128,13 @@ const SHAPES: usize = 16;
 
 impl Heap {
     pub(super) fn object(&mut self) -> u32 {
-        self.objects.push(Object::default());
+        self.objects.push(HeapObject::default());
         self.has_changed = true;
         self.objects.len() as u32 - 1
     }
 
     pub(super) fn text(&mut self) -> u32 {
-        self.texts.push(Text::default());
+        self.texts.push(HeapText::default());
         self.has_changed = true;
         self.texts.len() as u32 - 1
     }
@@ -231,7 +231,7 @@ impl Heap {
         if into == other {
             return;
         }
-        let Text { holds, from, is_mixed, is_unseen, shapes } = self.texts[other as usize].clone();
+        let HeapText { holds, from, is_mixed, is_unseen, shapes } = self.texts[other as usize].clone();
         let text = &mut self.texts[into as usize];
         let mut changed = text.holds.join(&holds);
         changed |= text.from.join(&from);
@@ -255,7 +255,7 @@ impl Heap {
     }
 }
 
-impl Text {
+impl HeapText {
     /// Whether it was new; of too many nobody sees all.
     pub(super) fn shape(&mut self, shape: Arc<str>) -> bool {
         if self.shapes.contains(&shape) {

@@ -17,22 +17,22 @@ mod paths;
 mod texts;
 mod walk;
 
-use super::ast::{Source, Tree};
+use super::ast::{TemplateSource, Tree};
 use super::functions::FuncMap;
-use super::lookups::{Lookup, Step, lookups};
+use super::lookups::{FieldLookup, PathStep, lookups};
 use super::parse::Parsed;
-pub(crate) use paths::{Has, Reads, Seg, States};
+pub(crate) use paths::{Has, PathReads, Seg, States};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use walk::Walk;
+use walk::ReadsWalk;
 
 /// What a template is given.
 #[derive(Clone, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum DataShape {
     /// A part of the input, by its keys.
     Input(Vec<Arc<str>>),
     /// A map with these fields.
-    Map(Vec<(Arc<str>, Shape)>),
+    Map(Vec<(Arc<str>, DataShape)>),
     /// The same as another template is given.
     Root(usize),
     Text(Arc<str>),
@@ -47,7 +47,7 @@ pub(crate) struct Program<'p> {
     /// In the order in which an engine gets them.
     pub templates: Vec<Arc<Parsed>>,
     /// What the templates that are run are given.
-    pub roots: Vec<Shape>,
+    pub roots: Vec<DataShape>,
     /// The templates that are run, with the number of what they are given.
     pub runs: Vec<(Arc<str>, usize)>,
     /// Texts of the input that are templates themselves.
@@ -57,8 +57,8 @@ pub(crate) struct Program<'p> {
 }
 
 /// What templates can read; nothing where a bound was met.
-pub(crate) fn reads(program: &Program<'_>) -> Option<Reads> {
-    Walk::new(program).run()
+pub(crate) fn reads(program: &Program<'_>) -> Option<PathReads> {
+    ReadsWalk::new(program).run()
 }
 
 /// Whether a text, run as a template, may read more of what it is given than some fields.
@@ -71,8 +71,8 @@ pub(crate) fn may_read(text: &str, harmless: &[&str]) -> bool {
     }
     let tree = templates.all[own].tree.clone();
     let trees = std::iter::once((tree.name.clone(), tree)).collect();
-    let is_harmless = |lookup: &Lookup| match lookup.path.first() {
-        Some(Step::Field(name)) => harmless.contains(&&**name),
+    let is_harmless = |lookup: &FieldLookup| match lookup.path.first() {
+        Some(PathStep::Field(name)) => harmless.contains(&&**name),
         _ => false,
     };
     !lookups("gotpl", &trees).iter().all(is_harmless)
@@ -89,7 +89,7 @@ struct Template {
 struct Templates {
     all: Vec<Template>,
     by_name: FxHashMap<Arc<str>, usize>,
-    sources: Vec<Arc<Source>>,
+    sources: Vec<Arc<TemplateSource>>,
 }
 
 impl Templates {

@@ -22,7 +22,7 @@ impl Seg {
 
 /// A part of the input that a template can reach.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct InputPart {
     pub(super) parent: u32,
     pub(super) seg: Option<Seg>,
     pub(super) depth: u32,
@@ -39,8 +39,8 @@ pub(super) struct Part {
 
 /// How the parts of the input are read.
 #[derive(Debug)]
-pub(crate) struct Reads {
-    pub(super) parts: Vec<Part>,
+pub(crate) struct PathReads {
+    pub(super) parts: Vec<InputPart>,
     /// For each loop, the maps that it goes through.
     pub(super) loops: Vec<Vec<Vec<Seg>>>,
     /// The parts that a key leads to, once they are asked for.
@@ -56,13 +56,13 @@ pub(crate) struct States {
     parts: Vec<u32>,
 }
 
-impl Default for Reads {
-    fn default() -> Reads {
-        Reads { parts: vec![Part::default()], loops: Vec::new(), by_key: OnceLock::new() }
+impl Default for PathReads {
+    fn default() -> PathReads {
+        PathReads { parts: vec![InputPart::default()], loops: Vec::new(), by_key: OnceLock::new() }
     }
 }
 
-impl Reads {
+impl PathReads {
     /// A part of a part; made where it is not known.
     pub(super) fn child(&mut self, of: u32, seg: Seg) -> u32 {
         if let Some(known) = self.parts[of as usize].children.get(&seg) {
@@ -70,7 +70,7 @@ impl Reads {
         }
         let new = self.parts.len() as u32;
         let depth = self.parts[of as usize].depth + 1;
-        self.parts.push(Part { parent: of, seg: Some(seg.clone()), depth, ..Part::default() });
+        self.parts.push(InputPart { parent: of, seg: Some(seg.clone()), depth, ..InputPart::default() });
         let part = &mut self.parts[of as usize];
         if let Seg::OfLoop(index) = seg {
             part.of_loops.push((index, new));
@@ -153,7 +153,7 @@ impl Reads {
     /// The entries of a part whose keys are those of a loop, where that may be this one. An
     /// entry that is only asked for being there is put back most often: it counts where the
     /// loop comes by the key.
-    fn of_loops<'r>(&'r self, part: &'r Part, key: &Seg, has: &Has<'_>) -> Vec<u32> {
+    fn of_loops<'r>(&'r self, part: &'r InputPart, key: &Seg, has: &Has<'_>) -> Vec<u32> {
         let mut found = Vec::new();
         for (index, child) in &part.of_loops {
             let own = &self.parts[*child as usize];

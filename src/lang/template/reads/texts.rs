@@ -2,8 +2,8 @@
 //! texts that are templates themselves.
 
 use super::heap::{Atom, Val};
-use super::walk::Walk;
-use crate::lang::template::ast::Place;
+use super::walk::ReadsWalk;
+use crate::lang::template::ast::NodePlace;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ const COMBINED: usize = 64;
 /// Files that are templates, of which any may be taken.
 const FILES: usize = 64;
 
-impl Walk<'_> {
-    pub(super) fn of_texts(&mut self, name: &str, args: &[Val], place: Place) -> Val {
+impl ReadsWalk<'_> {
+    pub(super) fn of_texts(&mut self, name: &str, args: &[Val], place: NodePlace) -> Val {
         match (name, args) {
             ("include", [name, data]) => self.include(name, data),
             ("tpl", [text, data]) => self.tpl(text, data, place),
@@ -63,7 +63,7 @@ impl Walk<'_> {
     }
 
     /// A text that is put together; one text where all parts are literals.
-    fn combined(&mut self, args: &[Val], between: &str, place: Place) -> Val {
+    fn combined(&mut self, args: &[Val], between: &str, place: NodePlace) -> Val {
         let mut texts: Vec<String> = vec![String::new()];
         for (index, arg) in args.iter().enumerate() {
             let parts: Vec<Arc<str>> = self.literals(arg).unwrap_or_else(|| vec!["\0".into()]);
@@ -79,7 +79,7 @@ impl Walk<'_> {
         self.shaped(texts, args, place)
     }
 
-    fn formatted(&mut self, format: &Val, rest: &[Val], place: Place) -> Val {
+    fn formatted(&mut self, format: &Val, rest: &[Val], place: NodePlace) -> Val {
         let Some(formats) = self.literals(format) else {
             let args: Vec<Val> = std::iter::once(format.clone()).chain(rest.iter().cloned()).collect();
             return self.combined(&args, "", place);
@@ -112,7 +112,7 @@ impl Walk<'_> {
     }
 
     /// A text of these shapes, made of values.
-    fn shaped(&mut self, texts: Vec<String>, args: &[Val], place: Place) -> Val {
+    fn shaped(&mut self, texts: Vec<String>, args: &[Val], place: NodePlace) -> Val {
         let mut found = Val::default();
         let mut shapes: Vec<Arc<str>> = Vec::new();
         for text in texts {
@@ -168,7 +168,7 @@ impl Walk<'_> {
     }
 
     /// A value as YAML or JSON, of which nothing is read yet.
-    pub(super) fn serialized(&mut self, val: &Val, place: Place) -> Val {
+    pub(super) fn serialized(&mut self, val: &Val, place: NodePlace) -> Val {
         if val.0.iter().all(|atom| matches!(atom, Atom::Nil | Atom::Other | Atom::Int(_) | Atom::Key(_))) {
             return Val::one(Atom::Other);
         }
@@ -180,7 +180,7 @@ impl Walk<'_> {
     }
 
     /// What a text of YAML or JSON says.
-    pub(super) fn parsed_again(&mut self, text: &Val, place: Place) -> Val {
+    pub(super) fn parsed_again(&mut self, text: &Val, place: NodePlace) -> Val {
         let mut found = Val::default();
         for atom in &text.0 {
             match atom {
@@ -208,7 +208,7 @@ impl Walk<'_> {
     }
 
     /// A text with other white space around it.
-    pub(super) fn laid_out(&mut self, args: &[Val], place: Place) -> Val {
+    pub(super) fn laid_out(&mut self, args: &[Val], place: NodePlace) -> Val {
         let Some((text, _)) = args.split_last() else { return Val::default() };
         let mut found = Val::default();
         for atom in &text.0 {
@@ -223,7 +223,7 @@ impl Walk<'_> {
     }
 
     /// Runs a text as a template.
-    fn tpl(&mut self, text: &Val, data: &Val, place: Place) -> Val {
+    fn tpl(&mut self, text: &Val, data: &Val, place: NodePlace) -> Val {
         let inside = self.inside(text);
         let mut found = Val::default();
         if inside.is_unseen {

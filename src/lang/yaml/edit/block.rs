@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Compiled, Content, Place, Refused, TreeChange};
+use super::{Compiled, Content, KeyPlace, RefusedEdit, TreeChange};
 use crate::lang::yaml::ScalarStyle;
 use crate::lang::yaml::tape::TokenKind;
 
@@ -79,7 +79,7 @@ impl Editor<'_> {
 
     /// Refuse a text that ends inside a block scalar without a line break: what is
     /// put behind it would add one to its value.
-    pub(super) fn check_end(&self, at: u32) -> Result<(), Refused> {
+    pub(super) fn check_end(&self, at: u32) -> Result<(), RefusedEdit> {
         let last = self.token(self.token(at).next - 1);
         let is_block = matches!(last.kind, TokenKind::Scalar(ScalarStyle::Literal | ScalarStyle::Folded));
         if is_block && last.end as usize == self.text.len() {
@@ -129,7 +129,7 @@ impl Editor<'_> {
     }
 
     /// Check that a key is written plainly: on a line of its own or behind dashes.
-    pub(super) fn check_key(&self, key: u32) -> Result<(), Refused> {
+    pub(super) fn check_key(&self, key: u32) -> Result<(), RefusedEdit> {
         let before = self.before(self.token(key).start as usize);
         if before.bytes().all(|byte| byte == b' ' || byte == b'-') && !self.has_properties(key) {
             return Ok(());
@@ -141,10 +141,10 @@ impl Editor<'_> {
         )
     }
 
-    pub(super) fn remove_comment(&self, start: u32) -> Result<Compiled, Refused> {
+    pub(super) fn remove_comment(&self, start: u32) -> Result<Compiled, RefusedEdit> {
         let comments = &self.document.comments;
         let Ok(at) = comments.binary_search_by_key(&start, |comment| comment.start) else {
-            return Err(Refused {
+            return Err(RefusedEdit {
                 message: "no comment starts here".to_owned(),
                 help: "name one that is there".to_owned(),
                 range: start..start,
@@ -167,22 +167,22 @@ impl Editor<'_> {
         map: u32,
         key: &str,
         value: &Content,
-        place: &Place,
+        place: &KeyPlace,
         comment: Option<&str>,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let entries = self.entries(map);
         let named = |name: &str| entries.iter().position(|(key, _)| self.is_key(*key, name));
         let before = match place {
-            Place::End => None,
-            Place::Before(sibling) => named(sibling),
-            Place::After(sibling) => named(sibling).map(|at| at + 1).filter(|at| *at < entries.len()),
+            KeyPlace::End => None,
+            KeyPlace::Before(sibling) => named(sibling),
+            KeyPlace::After(sibling) => named(sibling).map(|at| at + 1).filter(|at| *at < entries.len()),
         };
         let (first, last) = (entries[0].0, entries[entries.len() - 1]);
         self.check_key(first)?;
         let indent = column(self.text, self.token(first).start as usize);
         // A copy of its sibling is quoted as that is.
         let copied = match (place, value) {
-            (Place::After(sibling), Content::Str(text)) => named(sibling)
+            (KeyPlace::After(sibling), Content::Str(text)) => named(sibling)
                 .map(|at| entries[at].1)
                 .filter(|at| self.is_quoted(*at) && self.is_key(*at, text))
                 .map(|at| format!(" {}", self.written(at))),
@@ -203,7 +203,7 @@ impl Editor<'_> {
         let eol = self.habits.eol;
         match (before, place) {
             // Right behind its sibling, before empty lines and comments.
-            (Some(at), Place::After(_)) => {
+            (Some(at), KeyPlace::After(_)) => {
                 self.append_line(&mut compiled, entries[at - 1].1, &format!("{:indent$}{line}", ""))?;
             }
             (Some(at), _) => {
@@ -227,7 +227,7 @@ impl Editor<'_> {
         compiled: &mut Compiled,
         behind: u32,
         line: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedEdit> {
         let column = line.len() - line.trim_start_matches(' ').len();
         let at = self.end_of_deeper_comments(self.end_of_lines(behind), column);
         let eol = self.habits.eol;
@@ -241,7 +241,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    pub(super) fn remove_block_entry(&self, map: u32, key: u32, value: u32) -> Result<Compiled, Refused> {
+    pub(super) fn remove_block_entry(&self, map: u32, key: u32, value: u32) -> Result<Compiled, RefusedEdit> {
         self.check_key(key)?;
         let entries = self.entries(map);
         let start = self.token(key).start as usize;
@@ -270,7 +270,7 @@ impl Editor<'_> {
         start: usize,
         removed: u32,
         next: usize,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedEdit> {
         if self.has_comment(self.end_of_lines(removed)..next) || !self.starts_line(next) {
             return self.refuse(removed, "a comment stands between it and what follows", "edit it by hand");
         }
@@ -309,7 +309,7 @@ impl Editor<'_> {
         start: usize,
         end: usize,
         empty: &str,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         if self.has_properties(collection) {
             return self.refuse(collection, "the value carries an anchor or a tag", "edit it by hand");
         }
@@ -342,7 +342,7 @@ impl Editor<'_> {
     }
 
     /// The dash of an item of a block list.
-    pub(super) fn dash(&self, seq: u32, item: u32) -> Result<usize, Refused> {
+    pub(super) fn dash(&self, seq: u32, item: u32) -> Result<usize, RefusedEdit> {
         let wanted = column(self.text, self.token(seq).start as usize);
         let mut at = self.start(item);
         let first = self.token(seq).start as usize;
@@ -364,7 +364,7 @@ impl Editor<'_> {
         seq: u32,
         before: Option<u32>,
         value: &Content,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let items = self.items(seq);
         let (first, last) = (items[0], items[items.len() - 1]);
         let dash = self.dash(seq, first)?;
@@ -393,7 +393,7 @@ impl Editor<'_> {
         Ok(compiled)
     }
 
-    pub(super) fn remove_block_item(&self, seq: u32, item: u32) -> Result<Compiled, Refused> {
+    pub(super) fn remove_block_item(&self, seq: u32, item: u32) -> Result<Compiled, RefusedEdit> {
         let items = self.items(seq);
         let dash = self.dash(seq, item)?;
         if items.len() == 1 {

@@ -2,7 +2,7 @@
 //! and what forbids to touch it.
 
 use super::render::Habits;
-use super::{Refused, tree};
+use super::{RefusedEdit, tree};
 use crate::lang::yaml::resolve::{Dialect, Scalar, resolve_plain};
 use crate::lang::yaml::tape::{Document, Token, TokenKind};
 use crate::lang::yaml::{ScalarStyle, Stream, pointer_segments};
@@ -25,9 +25,13 @@ pub(super) enum PointerTarget {
 }
 
 impl<'s> Editor<'s> {
-    pub(super) fn new(stream: &'s Stream, document: &'s Document, habits: Habits) -> Result<Self, Refused> {
+    pub(super) fn new(
+        stream: &'s Stream,
+        document: &'s Document,
+        habits: Habits,
+    ) -> Result<Self, RefusedEdit> {
         if document.tokens.is_empty() {
-            return Err(Refused {
+            return Err(RefusedEdit {
                 message: "the document can't be read".to_owned(),
                 help: "correct its syntax first".to_owned(),
                 range: document.start..document.end,
@@ -40,9 +44,14 @@ impl<'s> Editor<'s> {
         &self.document.tokens[at as usize]
     }
 
-    pub(super) fn refuse<T>(&self, at: u32, message: impl Into<String>, help: &str) -> Result<T, Refused> {
+    pub(super) fn refuse<T>(
+        &self,
+        at: u32,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Result<T, RefusedEdit> {
         let token = self.token(at);
-        Err(Refused { message: message.into(), help: help.to_owned(), range: token.start..token.end })
+        Err(RefusedEdit { message: message.into(), help: help.to_owned(), range: token.start..token.end })
     }
 
     /// Keys and values of a mapping.
@@ -98,7 +107,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Follow a pointer down from the root.
-    pub(super) fn find(&self, pointer: &str) -> Result<PointerTarget, Refused> {
+    pub(super) fn find(&self, pointer: &str) -> Result<PointerTarget, RefusedEdit> {
         let segments: Vec<String> = pointer_segments(pointer).map(|segment| segment.into_owned()).collect();
         let mut at = 0;
         self.check_anchor(at)?;
@@ -158,7 +167,7 @@ impl<'s> Editor<'s> {
     }
 
     /// The token that a pointer leads to.
-    pub(super) fn existing(&self, pointer: &str) -> Result<u32, Refused> {
+    pub(super) fn existing(&self, pointer: &str) -> Result<u32, RefusedEdit> {
         match self.find(pointer)? {
             PointerTarget::Token(at) => Ok(at),
             PointerTarget::Missing(at, _) => {
@@ -190,9 +199,9 @@ impl<'s> Editor<'s> {
     }
 
     /// Refuse what is inside an anchor that aliases use: they would change too.
-    pub(super) fn check_anchor(&self, at: u32) -> Result<(), Refused> {
+    pub(super) fn check_anchor(&self, at: u32) -> Result<(), RefusedEdit> {
         match self.document.anchor(at) {
-            Some(anchor) if anchor.used => Err(Refused {
+            Some(anchor) if anchor.used => Err(RefusedEdit {
                 message: format!(
                     "aliases elsewhere in the document use {}",
                     &self.text[anchor.start as usize..anchor.end as usize]
@@ -205,7 +214,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Refuse to remove an anchor that aliases elsewhere use.
-    pub(super) fn check_anchors_below(&self, from: u32, at: u32) -> Result<(), Refused> {
+    pub(super) fn check_anchors_below(&self, from: u32, at: u32) -> Result<(), RefusedEdit> {
         let end = self.token(at).next;
         let inside = |token: u32| (from..end).contains(&token);
         let used = self.document.anchors.iter().find(|anchor| anchor.used && inside(anchor.token));
@@ -213,7 +222,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Refuse a key that a merge gives to the map.
-    pub(super) fn check_merge(&self, map: u32, key: &str) -> Result<(), Refused> {
+    pub(super) fn check_merge(&self, map: u32, key: &str) -> Result<(), RefusedEdit> {
         let merge = self.entries(map).into_iter().find(|(at, _)| self.is_key(*at, "<<"));
         match merge {
             Some((at, _)) => self.refuse(
@@ -270,7 +279,7 @@ impl<'s> Editor<'s> {
             .any(|comment| range.start <= comment.start as usize && (comment.start as usize) < range.end)
     }
 
-    pub(super) fn refuse_comment<T>(&self, at: u32) -> Result<T, Refused> {
+    pub(super) fn refuse_comment<T>(&self, at: u32) -> Result<T, RefusedEdit> {
         self.refuse(
             at,
             "a comment has no place between braces",

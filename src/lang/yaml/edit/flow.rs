@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::line_start;
-use super::{Compiled, Content, Place, Refused, TreeChange};
+use super::{Compiled, Content, KeyPlace, RefusedEdit, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl Editor<'_> {
 
     /// Check that a flow collection has its brackets and that commas alone stand
     /// between its children.
-    fn check_flow(&self, collection: u32) -> Result<Vec<(u32, u32)>, Refused> {
+    fn check_flow(&self, collection: u32) -> Result<Vec<(u32, u32)>, RefusedEdit> {
         let token = self.token(collection);
         let text = &self.text[token.start as usize..token.end as usize];
         let children = self.flow_children(collection);
@@ -36,14 +36,14 @@ impl Editor<'_> {
         map: u32,
         key: &str,
         value: &Content,
-        place: &Place,
-    ) -> Result<Compiled, Refused> {
+        place: &KeyPlace,
+    ) -> Result<Compiled, RefusedEdit> {
         let children = self.check_flow(map)?;
         let named = |name: &str| children.iter().position(|(key, _)| self.is_key(*key, name));
         let before = match place {
-            Place::End => None,
-            Place::Before(sibling) => named(sibling),
-            Place::After(sibling) => named(sibling).map(|at| at + 1).filter(|at| *at < children.len()),
+            KeyPlace::End => None,
+            KeyPlace::Before(sibling) => named(sibling),
+            KeyPlace::After(sibling) => named(sibling).map(|at| at + 1).filter(|at| *at < children.len()),
         };
         let text = format!("{}: {}", self.habits.key(key, None, true), self.habits.flow(value));
         let before = before.map(|at| children[at].0);
@@ -62,7 +62,7 @@ impl Editor<'_> {
         seq: u32,
         before: Option<u32>,
         value: &Content,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let children = self.check_flow(seq)?;
         let mut compiled = self.splice_flow(seq, &children, before, &self.habits.flow(value))?;
         compiled.changes.push(TreeChange::Insert { parent: seq, before, key: None, value: value.clone() });
@@ -77,7 +77,7 @@ impl Editor<'_> {
         children: &[(u32, u32)],
         before: Option<u32>,
         text: &str,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let token = self.token(collection);
         let mut compiled = Compiled::default();
         let Some((key, last)) = children.last() else {
@@ -126,7 +126,12 @@ impl Editor<'_> {
     }
 
     /// Remove a child: an item, or a key with its value.
-    pub(super) fn remove_flow(&self, collection: u32, first: u32, last: u32) -> Result<Compiled, Refused> {
+    pub(super) fn remove_flow(
+        &self,
+        collection: u32,
+        first: u32,
+        last: u32,
+    ) -> Result<Compiled, RefusedEdit> {
         let children = self.check_flow(collection)?;
         let Some(at) = children.iter().position(|child| *child == (first, last)) else {
             return self.refuse(first, "it is no child of these brackets", "edit it by hand");

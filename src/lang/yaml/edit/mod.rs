@@ -64,7 +64,7 @@ impl Content {
 
 /// Where a new key goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyPlace {
     /// Behind the last key.
     End,
     /// In front of this key; at the end where it is absent.
@@ -96,7 +96,7 @@ pub enum Operation {
         /// Its value.
         value: Content,
         /// Where among its siblings.
-        place: Place,
+        place: KeyPlace,
         /// As for `Set`.
         comment: Option<String>,
     },
@@ -163,7 +163,7 @@ pub struct Wanted {
 
 /// An operation that can't be done here without a guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedEdit {
     /// Why.
     pub message: String,
     /// The way out, imperative.
@@ -234,7 +234,7 @@ impl Compiled {
 /// # Errors
 /// Where the operation leads through an alias or a merge key, into an anchor
 /// that is used elsewhere, or to text whose layout gives no certain answer.
-pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<Compiled, Refused> {
+pub fn compile(stream: &Stream, document: u32, operation: &Operation) -> Result<Compiled, RefusedEdit> {
     let document = &stream.documents[document as usize];
     // What only takes a comment away asks for no habits: to learn them is to read the document.
     let habits = match operation {
@@ -310,7 +310,7 @@ pub(crate) fn pointer_of(node: NodeRef<'_>) -> Option<(&Source, String)> {
 }
 
 impl Editor<'_> {
-    fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
+    fn set(&self, pointer: &str, value: &Content, comment: Option<&str>) -> Result<Compiled, RefusedEdit> {
         match self.find(pointer)? {
             PointerTarget::Token(at)
                 if value.is_scalar() && !matches!(self.token(at).kind, TokenKind::Scalar(_)) =>
@@ -333,7 +333,7 @@ impl Editor<'_> {
                 format!("`{pointer}` has a value already"),
                 "edit it by hand: replace the whole value",
             ),
-            PointerTarget::Missing(at, rest) => self.insert_path(at, &rest, value, &Place::End, comment),
+            PointerTarget::Missing(at, rest) => self.insert_path(at, &rest, value, &KeyPlace::End, comment),
         }
     }
 
@@ -342,9 +342,9 @@ impl Editor<'_> {
         map: &str,
         key: &str,
         value: &Content,
-        place: &Place,
+        place: &KeyPlace,
         comment: Option<&str>,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         match self.find(&pointer_join(map, key))? {
             PointerTarget::Token(at) => {
                 self.refuse(at, format!("the key `{key}` is there already"), "change its value instead")
@@ -359,9 +359,9 @@ impl Editor<'_> {
         at: u32,
         path: &[String],
         value: &Content,
-        place: &Place,
+        place: &KeyPlace,
         comment: Option<&str>,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let [first, below @ ..] = path else {
             return self.refuse(at, "nothing to insert", "name a key");
         };
@@ -379,9 +379,9 @@ impl Editor<'_> {
         }
     }
 
-    fn remove_key(&self, pointer: &str, prune: &Prune) -> Result<Compiled, Refused> {
+    fn remove_key(&self, pointer: &str, prune: &Prune) -> Result<Compiled, RefusedEdit> {
         let mut at = self.existing(pointer)?;
-        let goes = |map: u32| -> Result<bool, Refused> {
+        let goes = |map: u32| -> Result<bool, RefusedEdit> {
             Ok(match prune {
                 Prune::Keep => false,
                 Prune::Empty => true,
@@ -415,7 +415,7 @@ impl Editor<'_> {
         }
     }
 
-    fn rename_key(&self, pointer: &str, to: &str) -> Result<Compiled, Refused> {
+    fn rename_key(&self, pointer: &str, to: &str) -> Result<Compiled, RefusedEdit> {
         let at = self.existing(pointer)?;
         let Some((map, Some(key))) = self.parent(at) else {
             return self.refuse(at, format!("`{pointer}` is no key of a map"), "name a key");
@@ -439,7 +439,12 @@ impl Editor<'_> {
         Ok(compiled)
     }
 
-    fn insert_item(&self, list: &str, before: Option<usize>, value: &Content) -> Result<Compiled, Refused> {
+    fn insert_item(
+        &self,
+        list: &str,
+        before: Option<usize>,
+        value: &Content,
+    ) -> Result<Compiled, RefusedEdit> {
         match self.find(list)? {
             PointerTarget::Token(at) if self.is_vacant(at) => {
                 self.fill(at, &Content::Seq(vec![value.clone()]), None)
@@ -459,12 +464,12 @@ impl Editor<'_> {
             }
             PointerTarget::Token(at) => self.refuse(at, format!("`{list}` is no list"), "edit it by hand"),
             PointerTarget::Missing(at, rest) => {
-                self.insert_path(at, &rest, &Content::Seq(vec![value.clone()]), &Place::End, None)
+                self.insert_path(at, &rest, &Content::Seq(vec![value.clone()]), &KeyPlace::End, None)
             }
         }
     }
 
-    fn remove_item(&self, pointer: &str) -> Result<Compiled, Refused> {
+    fn remove_item(&self, pointer: &str) -> Result<Compiled, RefusedEdit> {
         let at = self.existing(pointer)?;
         self.check_anchors_below(at, at)?;
         match self.parent(at) {

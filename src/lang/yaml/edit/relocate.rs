@@ -3,7 +3,7 @@
 
 use super::editor::Editor;
 use super::render::{column, line_start};
-use super::{Compiled, Content, Place, Refused, TreeChange};
+use super::{Compiled, Content, KeyPlace, RefusedEdit, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ struct Moved<'s> {
 
 impl<'s> Editor<'s> {
     /// Move the entry of a pointer into the map `into` beside it.
-    pub(super) fn move_key(&self, pointer: &str, into: &str) -> Result<Compiled, Refused> {
+    pub(super) fn move_key(&self, pointer: &str, into: &str) -> Result<Compiled, RefusedEdit> {
         let value = self.existing(pointer)?;
         let Some((map, Some(key))) = self.parent(value) else {
             return self.refuse(value, format!("`{pointer}` is no key of a map"), "name a key");
@@ -88,7 +88,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Write the value anew, where there are no lines to move.
-    fn move_by_content(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, Refused> {
+    fn move_by_content(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, RefusedEdit> {
         let path = [into.to_owned(), moved.name.to_owned()];
         let target = self.entries(moved.map).into_iter().find(|(other, _)| self.is_key(*other, into));
         let twin = target.and_then(|(_, target)| {
@@ -97,7 +97,7 @@ impl<'s> Editor<'s> {
         let mut compiled = match (target, twin) {
             (_, Some((_, old))) => self.set_scalar(old, &moved.content, None)?,
             (Some((_, target)), None) => {
-                self.insert_path(target, &path[1..], &moved.content, &Place::End, None)?
+                self.insert_path(target, &path[1..], &moved.content, &KeyPlace::End, None)?
             }
             (None, None) => return self.wrap_flow(moved, into),
         };
@@ -116,7 +116,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Put braces around the entry, where it stands between others.
-    fn wrap_flow(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, Refused> {
+    fn wrap_flow(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, RefusedEdit> {
         let mut compiled = Compiled::default();
         let (start, end) = (self.token(moved.key).start as usize, self.token(moved.value).end as usize);
         let key = self.habits.key(into, None, true);
@@ -134,7 +134,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Put the map around the entry, where it stands.
-    fn wrap(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, Refused> {
+    fn wrap(&self, moved: &Moved<'_>, into: &str) -> Result<Compiled, RefusedEdit> {
         let mut compiled = Compiled::default();
         let start = self.token(moved.key).start as usize;
         let (indent, step) = (column(self.text, start), self.habits.step);
@@ -160,7 +160,7 @@ impl<'s> Editor<'s> {
     }
 
     /// Put the lines of the entry behind the last one of a block map.
-    fn move_behind(&self, moved: &Moved<'_>, target: u32) -> Result<Compiled, Refused> {
+    fn move_behind(&self, moved: &Moved<'_>, target: u32) -> Result<Compiled, RefusedEdit> {
         let entries = self.entries(target);
         let (first, last) = (entries[0].0, entries[entries.len() - 1].1);
         self.check_key(first)?;
@@ -190,7 +190,7 @@ impl<'s> Editor<'s> {
 
     /// Put the value of the entry in place of another one's. A marker on the value
     /// that is replaced goes with it.
-    fn move_over(&self, moved: &Moved<'_>, twin: u32, old: u32) -> Result<Compiled, Refused> {
+    fn move_over(&self, moved: &Moved<'_>, twin: u32, old: u32) -> Result<Compiled, RefusedEdit> {
         let is_plain = |at: u32| {
             let token = self.token(at);
             let written = &self.text[token.start as usize..token.end as usize];

@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::render::column;
-use super::{Compiled, Content, Refused, TreeChange, tree};
+use super::{Compiled, Content, RefusedEdit, TreeChange, tree};
 use crate::lang::yaml::ScalarStyle;
 use crate::lang::yaml::tape::TokenKind;
 
@@ -13,7 +13,7 @@ impl Editor<'_> {
         at: u32,
         value: &Content,
         comment: Option<&str>,
-    ) -> Result<Compiled, Refused> {
+    ) -> Result<Compiled, RefusedEdit> {
         let token = self.token(at);
         let TokenKind::Scalar(style) = token.kind else {
             return self.refuse(at, "it is no scalar", "edit it by hand");
@@ -56,7 +56,7 @@ impl Editor<'_> {
         at: u32,
         text: String,
         comment: Option<&str>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedEdit> {
         let (start, end) = (self.token(at).start as usize, self.token(at).end as usize);
         let body = self.line_end(start);
         let header = self.text[start..body].find([' ', '\t']).map_or(body, |blank| start + blank);
@@ -71,7 +71,7 @@ impl Editor<'_> {
     }
 
     /// Write a value that is left out behind its colon or dash.
-    fn write_left_out(&self, compiled: &mut Compiled, at: u32, text: &str) -> Result<(), Refused> {
+    fn write_left_out(&self, compiled: &mut Compiled, at: u32, text: &str) -> Result<(), RefusedEdit> {
         let start = self.token(at).start as usize;
         let flow = self.in_flow(at);
         let has_colon = self.text[..start].trim_end().ends_with(':');
@@ -106,7 +106,7 @@ impl Editor<'_> {
         at: u32,
         behind: usize,
         comment: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedEdit> {
         if self.in_flow(at) {
             return self.refuse_comment(at);
         }
@@ -135,7 +135,12 @@ impl Editor<'_> {
     }
 
     /// Put a collection where null or an empty one stands.
-    pub(super) fn fill(&self, at: u32, value: &Content, comment: Option<&str>) -> Result<Compiled, Refused> {
+    pub(super) fn fill(
+        &self,
+        at: u32,
+        value: &Content,
+        comment: Option<&str>,
+    ) -> Result<Compiled, RefusedEdit> {
         let token = self.token(at);
         let mut compiled = Compiled::default();
         compiled.changes.push(TreeChange::Replace { token: at, with: value.clone() });
@@ -185,7 +190,7 @@ impl Editor<'_> {
         at: u32,
         value: &Content,
         comment: Option<&str>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RefusedEdit> {
         let (start, end) = (self.token(at).start as usize, self.token(at).end as usize);
         let tail = comment.map_or(String::new(), |comment| format!(" # {comment}"));
         match self.parent(at) {

@@ -1,18 +1,18 @@
 //! Replacing a word inside of a scalar or a comment.
 
 use super::editor::Editor;
-use super::{Compiled, Content, Refused, TreeChange};
+use super::{Compiled, Content, RefusedEdit, TreeChange};
 use crate::lang::yaml::tape::TokenKind;
 
 impl Editor<'_> {
     /// Replace a word at some places of one scalar or one comment.
-    pub(super) fn replace_within(&self, places: &[(u32, u32)], new: &str) -> Result<Compiled, Refused> {
+    pub(super) fn replace_within(&self, places: &[(u32, u32)], new: &str) -> Result<Compiled, RefusedEdit> {
         let (Some((first, _)), Some((_, last))) = (places.first(), places.last()) else {
             return Ok(Compiled::default());
         };
         let refuse = |message: &str| {
             let help = "change it by hand".to_owned();
-            Err(Refused { message: message.to_owned(), help, range: *first..*last })
+            Err(RefusedEdit { message: message.to_owned(), help, range: *first..*last })
         };
         let inside = |start: u32, end: u32| start <= *first && *last <= end;
         let mut compiled = Compiled::default();

@@ -44,7 +44,7 @@ pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     if bytes.len() < 8 || bytes[4] != b'-' || !bytes[..4].iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let mut rest = Reader(bytes);
+    let mut rest = TimestampReader(bytes);
     let mut t = Timestamp {
         year: rest.digits(4)?,
         month: 0,
@@ -96,9 +96,9 @@ fn days_in(year: u32, month: u32) -> u32 {
 }
 
 /// The steps of Go's `time.Parse` that the layouts need.
-struct Reader<'a>(&'a [u8]);
+struct TimestampReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl TimestampReader<'_> {
     fn literal(&mut self, byte: u8) -> Option<()> {
         self.0 = self.0.strip_prefix(&[byte])?;
         Some(())

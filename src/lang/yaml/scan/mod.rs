@@ -71,12 +71,12 @@ pub(super) struct Lexeme {
 
 /// What go-yaml refuses, in its words, and where.
 #[derive(Clone, Debug)]
-pub(super) struct Refusal {
+pub(super) struct ScanRefusal {
     pub(super) message: &'static str,
     pub(super) offset: usize,
 }
 
-pub(super) type Outcome<T> = Result<T, Refusal>;
+pub(super) type ScanResult<T> = Result<T, ScanRefusal>;
 
 /// A place where a key without `?` may have begun.
 #[derive(Clone, Copy, Default)]
@@ -145,7 +145,7 @@ impl<'t> Scanner<'t> {
 
     /// Append lexemes up to and including the next directive, document
     /// indicator or the end of the text.
-    pub(super) fn segment(&mut self, out: &mut Vec<Lexeme>) -> Outcome<()> {
+    pub(super) fn segment(&mut self, out: &mut Vec<Lexeme>) -> ScanResult<()> {
         for key in &mut self.simple_keys {
             key.lexeme = 0;
         }
@@ -164,12 +164,12 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn control_refusal(&self) -> Refusal {
-        Refusal { message: "control characters are not allowed", offset: self.bytes.len() }
+    fn control_refusal(&self) -> ScanRefusal {
+        ScanRefusal { message: "control characters are not allowed", offset: self.bytes.len() }
     }
 
-    fn refuse<T>(&self, message: &'static str) -> Outcome<T> {
-        Err(Refusal { message, offset: self.pos })
+    fn refuse<T>(&self, message: &'static str) -> ScanResult<T> {
+        Err(ScanRefusal { message, offset: self.pos })
     }
 
     fn byte(&self, ahead: usize) -> Option<u8> {
@@ -199,7 +199,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Append the next lexeme. True when it ends a segment.
-    fn fetch(&mut self, out: &mut Vec<Lexeme>) -> Outcome<bool> {
+    fn fetch(&mut self, out: &mut Vec<Lexeme>) -> ScanResult<bool> {
         self.skip_to_next();
         let column = self.column();
         self.close_deeper(out, column as i32);
@@ -277,7 +277,7 @@ impl<'t> Scanner<'t> {
 
     /// Append what [`Scanner::plain`] and [`Scanner::value`] make of such a key: all of
     /// it is known at once.
-    fn plain_key(&mut self, out: &mut Vec<Lexeme>, column: u32, end: usize) -> Outcome<()> {
+    fn plain_key(&mut self, out: &mut Vec<Lexeme>, column: u32, end: usize) -> ScanResult<()> {
         self.drop_simple_key()?;
         let start = self.pos;
         self.open_block(out, out.len(), column, Kind::BlockMapping)?;
@@ -348,7 +348,7 @@ impl<'t> Scanner<'t> {
 
     /// Pass blanks, a comment and the line break after a directive or the header
     /// of a block scalar.
-    fn rest_of_line(&mut self) -> Outcome<()> {
+    fn rest_of_line(&mut self) -> ScanResult<()> {
         while matches!(self.byte(0), Some(b' ' | b'\t')) {
             self.pos += 1;
         }
@@ -361,7 +361,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn save_simple_key(&mut self, out: &[Lexeme], column: u32) -> Outcome<()> {
+    fn save_simple_key(&mut self, out: &[Lexeme], column: u32) -> ScanResult<()> {
         if !self.simple_key_allowed {
             return Ok(());
         }
@@ -380,10 +380,10 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn drop_simple_key(&mut self) -> Outcome<()> {
+    fn drop_simple_key(&mut self) -> ScanResult<()> {
         match self.simple_keys.last_mut() {
             Some(key) if key.possible && key.required => {
-                Err(Refusal { message: "could not find expected ':'", offset: key.at as usize })
+                Err(ScanRefusal { message: "could not find expected ':'", offset: key.at as usize })
             }
             Some(key) => {
                 key.possible = false;
@@ -395,7 +395,7 @@ impl<'t> Scanner<'t> {
 
     /// Open a block collection at `column` unless one is open there; its lexeme
     /// goes to `at`.
-    fn open_block(&mut self, out: &mut Vec<Lexeme>, at: usize, column: u32, kind: Kind) -> Outcome<()> {
+    fn open_block(&mut self, out: &mut Vec<Lexeme>, at: usize, column: u32, kind: Kind) -> ScanResult<()> {
         if self.flow_level > 0 || self.indent >= column as i32 {
             return Ok(());
         }
@@ -426,7 +426,7 @@ impl<'t> Scanner<'t> {
         self.push(out, kind, start, NONE);
     }
 
-    fn flow_start(&mut self, out: &mut Vec<Lexeme>, kind: Kind) -> Outcome<()> {
+    fn flow_start(&mut self, out: &mut Vec<Lexeme>, kind: Kind) -> ScanResult<()> {
         let column = self.column();
         self.save_simple_key(out, column)?;
         if self.indents.len() + self.simple_keys.len() > self.nesting_limit {
@@ -439,7 +439,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn flow_end(&mut self, out: &mut Vec<Lexeme>, kind: Kind) -> Outcome<()> {
+    fn flow_end(&mut self, out: &mut Vec<Lexeme>, kind: Kind) -> ScanResult<()> {
         self.drop_simple_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
@@ -450,7 +450,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn block_entry(&mut self, out: &mut Vec<Lexeme>, column: u32) -> Outcome<()> {
+    fn block_entry(&mut self, out: &mut Vec<Lexeme>, column: u32) -> ScanResult<()> {
         if self.flow_level == 0 {
             if !self.simple_key_allowed {
                 return self.refuse("block sequence entries are not allowed in this context");
@@ -463,7 +463,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn key(&mut self, out: &mut Vec<Lexeme>, column: u32) -> Outcome<()> {
+    fn key(&mut self, out: &mut Vec<Lexeme>, column: u32) -> ScanResult<()> {
         if self.flow_level == 0 {
             if !self.simple_key_allowed {
                 return self.refuse("mapping keys are not allowed in this context");
@@ -476,7 +476,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn value(&mut self, out: &mut Vec<Lexeme>, column: u32) -> Outcome<()> {
+    fn value(&mut self, out: &mut Vec<Lexeme>, column: u32) -> ScanResult<()> {
         let key = self.simple_keys.last().copied().unwrap_or_default();
         let stale = key.line_start as usize != self.line_start || key.column + SIMPLE_KEY_LIMIT < column;
         if key.possible && stale {

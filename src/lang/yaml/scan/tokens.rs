@@ -1,12 +1,12 @@
 //! Tokens of more than one character: directives, anchors, tags and scalars.
 
-use super::{Kind, Lexeme, Outcome, Refusal, Scanner, is_word};
+use super::{Kind, Lexeme, ScanRefusal, ScanResult, Scanner, is_word};
 use crate::lang::yaml::resolve::ScalarStyle;
 use crate::lang::yaml::scalar;
 use crate::lang::yaml::tape::NONE;
 
 impl<'t> Scanner<'t> {
-    pub(super) fn directive(&mut self, out: &mut Vec<Lexeme>) -> Outcome<()> {
+    pub(super) fn directive(&mut self, out: &mut Vec<Lexeme>) -> ScanResult<()> {
         self.close_deeper(out, -1);
         self.drop_simple_key()?;
         self.simple_key_allowed = false;
@@ -47,7 +47,7 @@ impl<'t> Scanner<'t> {
                 self.names.push((handle.into(), prefix.into()));
                 (Kind::TagDirective, self.names.len() as u32 - 1)
             }
-            _ => return Err(Refusal { message: "found unknown directive name", offset: start }),
+            _ => return Err(ScanRefusal { message: "found unknown directive name", offset: start }),
         };
         self.push(out, kind, start, extra);
         self.rest_of_line()
@@ -68,7 +68,7 @@ impl<'t> Scanner<'t> {
         &self.text[start..self.pos]
     }
 
-    fn version_number(&mut self) -> Outcome<u8> {
+    fn version_number(&mut self) -> ScanResult<u8> {
         let start = self.pos;
         while matches!(self.byte(0), Some(b'0'..=b'9')) {
             self.pos += 1;
@@ -80,7 +80,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    pub(super) fn anchor(&mut self, out: &mut Vec<Lexeme>, kind: Kind, column: u32) -> Outcome<()> {
+    pub(super) fn anchor(&mut self, out: &mut Vec<Lexeme>, kind: Kind, column: u32) -> ScanResult<()> {
         self.save_simple_key(out, column)?;
         self.simple_key_allowed = false;
         let start = self.pos;
@@ -95,7 +95,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    pub(super) fn tag(&mut self, out: &mut Vec<Lexeme>, column: u32) -> Outcome<()> {
+    pub(super) fn tag(&mut self, out: &mut Vec<Lexeme>, column: u32) -> ScanResult<()> {
         self.save_simple_key(out, column)?;
         self.simple_key_allowed = false;
         let start = self.pos;
@@ -128,7 +128,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// `!`, `!word!`, or `!word` which is the start of a suffix.
-    fn tag_handle(&mut self) -> Outcome<&'t str> {
+    fn tag_handle(&mut self) -> ScanResult<&'t str> {
         if self.byte(0) != Some(b'!') {
             return self.refuse("did not find expected '!'");
         }
@@ -142,7 +142,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// The rest of a tag after `head`, of which the `!` is left out.
-    fn tag_uri(&mut self, head: &str) -> Outcome<String> {
+    fn tag_uri(&mut self, head: &str) -> ScanResult<String> {
         let mut uri = head.get(1..).unwrap_or("").as_bytes().to_vec();
         let mut found = !head.is_empty();
         while let Some(byte) = self.byte(0) {
@@ -163,7 +163,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// One character written as `%xx` octets.
-    fn uri_escape(&mut self) -> Outcome<Vec<u8>> {
+    fn uri_escape(&mut self) -> ScanResult<Vec<u8>> {
         let mut octets: Vec<u8> = Vec::new();
         let mut width = 1;
         while octets.len() < width {
@@ -188,17 +188,17 @@ impl<'t> Scanner<'t> {
         Ok(octets)
     }
 
-    pub(super) fn block_scalar(&mut self, out: &mut Vec<Lexeme>, style: ScalarStyle) -> Outcome<()> {
+    pub(super) fn block_scalar(&mut self, out: &mut Vec<Lexeme>, style: ScalarStyle) -> ScanResult<()> {
         self.drop_simple_key()?;
         self.simple_key_allowed = true;
         let start = self.pos;
         self.pos += 1;
         let header = scalar::block_header(self.bytes, self.pos)
-            .map_err(|message| Refusal { message, offset: self.pos })?;
+            .map_err(|message| ScanRefusal { message, offset: self.pos })?;
         self.pos = header.end;
         self.rest_of_line()?;
         let block = scalar::block(self.text, self.bytes, self.pos, &header, style, self.indent)
-            .map_err(|(message, offset)| Refusal { message, offset })?;
+            .map_err(|(message, offset)| ScanRefusal { message, offset })?;
         self.pos = block.next;
         self.line_start = block.line_start;
         let extra = self.keep(Some(block.value));
@@ -207,7 +207,12 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    pub(super) fn quoted(&mut self, out: &mut Vec<Lexeme>, style: ScalarStyle, column: u32) -> Outcome<()> {
+    pub(super) fn quoted(
+        &mut self,
+        out: &mut Vec<Lexeme>,
+        style: ScalarStyle,
+        column: u32,
+    ) -> ScanResult<()> {
         self.save_simple_key(out, column)?;
         self.simple_key_allowed = false;
         let start = self.pos;
@@ -215,7 +220,7 @@ impl<'t> Scanner<'t> {
             Ok(quoted) => quoted,
             Err((message, offset)) => {
                 self.quotes.push((start as u32, None));
-                return Err(Refusal { message, offset });
+                return Err(ScanRefusal { message, offset });
             }
         };
         self.pos = quoted.next;
@@ -228,12 +233,12 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    pub(super) fn plain(&mut self, out: &mut Vec<Lexeme>, column: u32) -> Outcome<()> {
+    pub(super) fn plain(&mut self, out: &mut Vec<Lexeme>, column: u32) -> ScanResult<()> {
         self.save_simple_key(out, column)?;
         self.simple_key_allowed = false;
         let start = self.pos;
         let plain = scalar::plain(self.text, self.bytes, start, self.indent, self.flow_level > 0)
-            .map_err(|(message, offset)| Refusal { message, offset })?;
+            .map_err(|(message, offset)| ScanRefusal { message, offset })?;
         let extra = self.keep(plain.value);
         self.pos = plain.next;
         if let Some(line_start) = plain.line_start {

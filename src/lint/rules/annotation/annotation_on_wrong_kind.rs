@@ -1,12 +1,12 @@
 //! `annotation-on-wrong-kind`: a key that is never read on objects of its kind.
 //! Source: the readers named in `flux/keys` and `capi/keys`.
 
-use super::{Known, has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
+use super::{KnownKeyEntry, has_own_place_rule, is_known_kind, is_setting, known_entries, named, reading};
 use crate::lang::text::with_article;
 use crate::lint::metadata::title;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::model::keys::Reading;
+use crate::model::keys::ValueReading;
 use crate::model::kinds::{self, SuspendBy};
 use crate::simulate::suspend::ANNOTATION;
 
@@ -34,7 +34,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         }
         let Some(location) = known.entry.key_location() else { continue };
         if key.name == PARENT_ONLY {
-            if is_suspendable(view.id) && reading(known.entry, key.value) == Some(Reading::Effective) {
+            if is_suspendable(view.id) && reading(known.entry, key.value) == Some(ValueReading::Effective) {
                 let (level, why) = if is_surely_unapplied(view) {
                     (
                         Level::Warning,
@@ -59,7 +59,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         if has_own_place_rule(key)
             || known.on_its_kind(view.id)
             || !is_known_kind(view.id)
-            || matches!(reading(known.entry, key.value), Some(Reading::Idle))
+            || matches!(reading(known.entry, key.value), Some(ValueReading::Idle))
         {
             continue;
         }
@@ -78,7 +78,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The proposed annotation that suspends, on a kind of Flux that has no `spec.suspend`.
-fn never_suspended(view: &ObjectView<'_>, known: &Known<'_, '_>, report: &mut Reporter<'_>) {
+fn never_suspended(view: &ObjectView<'_>, known: &KnownKeyEntry<'_, '_>, report: &mut Reporter<'_>) {
     let by = kinds::of(view.id).map(|kind| kind.suspend);
     let help = match by {
         None | Some(SuspendBy::Field) => return,

@@ -4,7 +4,7 @@
 
 use crate::lint::metadata::{MetadataEntry, clipped, rename, title};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::Standing;
+use crate::model::keys::KeyStanding;
 
 pub(crate) static RULE: Rule = Rule {
     id: "misspelled-annotation-prefix",
@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for map in view.metadata() {
         for MetadataEntry { entry, standing } in &map.entries {
-            let Standing::WrongPrefix(meant) = standing else { continue };
+            let KeyStanding::WrongPrefix(meant) = standing else { continue };
             if view.is_selected(&entry.key) {
                 continue;
             }

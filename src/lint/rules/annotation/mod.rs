@@ -23,16 +23,18 @@ use crate::lint::ObjectView;
 use crate::lint::metadata::{MetadataEntry, MetadataMap, known_text};
 use crate::model::ObjectId;
 use crate::model::cluster_api_keys::CLUSTER_API;
-use crate::model::keys::{FLUX, Grammar, KeyField, KeyOwner, MetadataKey, On, Reading, Shape, Standing};
+use crate::model::keys::{
+    FLUX, Grammar, KeyField, KeyOwner, KeyShape, KeyStanding, MetadataKey, On, ValueReading,
+};
 
 /// An entry of a label or annotation map whose key a registry knows.
-struct Known<'v, 'a> {
+struct KnownKeyEntry<'v, 'a> {
     map: &'v MetadataMap<'a>,
     entry: &'v EntryRef<'a>,
     key: &'static MetadataKey,
 }
 
-impl Known<'_, '_> {
+impl KnownKeyEntry<'_, '_> {
     /// Whether this is the map in which the key is read.
     fn in_its_field(&self) -> bool {
         match self.key.field {
@@ -62,11 +64,11 @@ impl Known<'_, '_> {
 
 /// All entries of an object's metadata maps that have a known key: Flux's in its
 /// own maps only, Cluster API's also in those that it hands down.
-fn known_entries<'v, 'a>(view: &'v ObjectView<'a>) -> impl Iterator<Item = Known<'v, 'a>> {
+fn known_entries<'v, 'a>(view: &'v ObjectView<'a>) -> impl Iterator<Item = KnownKeyEntry<'v, 'a>> {
     view.metadata().iter().flat_map(|map| {
         map.entries.iter().filter_map(move |MetadataEntry { entry, standing }| match standing {
-            Standing::Known(key) if map.own || FLUX.lookup(&entry.key).is_none() => {
-                Some(Known { map, entry, key })
+            KeyStanding::Known(key) if map.own || FLUX.lookup(&entry.key).is_none() => {
+                Some(KnownKeyEntry { map, entry, key })
             }
             _ => None,
         })
@@ -74,7 +76,7 @@ fn known_entries<'v, 'a>(view: &'v ObjectView<'a>) -> impl Iterator<Item = Known
 }
 
 /// What the reader makes of an entry's value; `None` where it isn't known.
-fn reading(entry: &EntryRef<'_>, value: Grammar) -> Option<Reading> {
+fn reading(entry: &EntryRef<'_>, value: Grammar) -> Option<ValueReading> {
     known_text(entry.value).map(|text| value.read(&text))
 }
 
@@ -86,7 +88,7 @@ pub(super) fn is_misread_annotation(id: &ObjectId, entry: &EntryRef<'_>) -> bool
         return false;
     }
     let off = known_text(entry.value).is_some_and(|text| presence_only_annotation::reads_as_off(&text));
-    reading(entry, key.value) == Some(Reading::Unread) || (matches!(key.value, Grammar::Presence) && off)
+    reading(entry, key.value) == Some(ValueReading::Unread) || (matches!(key.value, Grammar::Presence) && off)
 }
 
 /// A released key that a person sets; the others have no value rules.
@@ -116,7 +118,7 @@ fn is_known_kind(id: &ObjectId) -> bool {
 /// The key as the help text names it: a prefix stands for its keys.
 fn named(key: &MetadataKey) -> String {
     match key.shape {
-        Shape::Exact => format!("`{}`", key.name),
-        Shape::Prefix => format!("`{}…`", key.name),
+        KeyShape::Exact => format!("`{}`", key.name),
+        KeyShape::Prefix => format!("`{}…`", key.name),
     }
 }

@@ -7,7 +7,7 @@
 use super::{is_setting, known_entries, reading};
 use crate::lint::metadata::{clipped, known_text, title, write_string};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::{Grammar, Reading, Unread};
+use crate::model::keys::{Grammar, Unread, ValueReading};
 
 pub(crate) static RULE: Rule = Rule {
     id: "rejected-annotation-value",
@@ -28,7 +28,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             || !known.on_its_kind(view.id)
             || !is_setting(key)
             || view.id.group() == "bootstrap.cluster.x-k8s.io" && key.unread == Unread::Rejected
-            || reading(known.entry, key.value) != Some(Reading::Unread)
+            || reading(known.entry, key.value) != Some(ValueReading::Unread)
         {
             continue;
         }

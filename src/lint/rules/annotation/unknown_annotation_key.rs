@@ -8,7 +8,7 @@ use super::named;
 use crate::lint::metadata::{MetadataEntry, clipped, rename, title};
 use crate::lint::rules::event::event_metadata_dropped::own_group_name;
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::keys::Standing;
+use crate::model::keys::KeyStanding;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-annotation-key",
@@ -26,8 +26,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for map in view.metadata() {
         for MetadataEntry { entry, standing } in &map.entries {
             let near = match standing {
-                Standing::NearMiss(near) => Some(near),
-                Standing::Unknown => None,
+                KeyStanding::NearMiss(near) => Some(near),
+                KeyStanding::Unknown => None,
                 _ => continue,
             };
             // What was meant as event metadata is another rule's.

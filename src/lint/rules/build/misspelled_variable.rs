@@ -24,7 +24,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// The variables that a text reads, and whether each has a default there.
-type Reads<'t> = Vec<(&'t str, bool)>;
+type VariableReads<'t> = Vec<(&'t str, bool)>;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let cluster = view.cluster;
@@ -36,7 +36,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let snapshot = view.beyond().snapshot;
-    let mut reads: FxHashMap<&FilePath, Reads<'_>> = FxHashMap::default();
+    let mut reads: FxHashMap<&FilePath, VariableReads<'_>> = FxHashMap::default();
     for path in cluster.applied.iter().flat_map(|applied| &applied.files_read) {
         let text = || Some(&*snapshot.stream(snapshot.find(path)?)?.text);
         reads.entry(path).or_insert_with(|| text().map(reads_of).unwrap_or_default());
@@ -53,7 +53,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 fn kustomization(
     view: &ClusterView<'_>,
     applied: &Applied,
-    reads: &FxHashMap<&FilePath, Reads<'_>>,
+    reads: &FxHashMap<&FilePath, VariableReads<'_>>,
     anywhere: &FxHashSet<&str>,
     report: &mut Reporter<'_>,
 ) {
@@ -84,8 +84,8 @@ fn kustomization(
 }
 
 /// The variables that a text reads: `${name}`, with `:` or `=` before a default.
-fn reads_of(text: &str) -> Reads<'_> {
-    let mut found = Reads::new();
+fn reads_of(text: &str) -> VariableReads<'_> {
+    let mut found = VariableReads::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), b"${") {
         let rest = &text[at + 2..];
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';

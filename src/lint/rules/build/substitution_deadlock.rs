@@ -114,15 +114,15 @@ fn late<'a>(view: &ClusterView<'a>) -> Vec<Late<'a>> {
 }
 
 /// What makes a ConfigMap or Secret: the Kustomization that applies it, and it itself.
-type Maker<'a> = (Option<u32>, &'a Effective);
+type SourceMaker<'a> = (Option<u32>, &'a Effective);
 
 /// The objects of a cluster that are, or by which a controller makes, ConfigMaps and
 /// Secrets, by the name of what they make.
-struct Providers<'a>(FxHashMap<String, Vec<Maker<'a>>>);
+struct Providers<'a>(FxHashMap<String, Vec<SourceMaker<'a>>>);
 
 impl<'a> Providers<'a> {
     fn of(view: &ClusterView<'a>) -> Providers<'a> {
-        let mut by_name: FxHashMap<String, Vec<Maker<'a>>> = FxHashMap::default();
+        let mut by_name: FxHashMap<String, Vec<SourceMaker<'a>>> = FxHashMap::default();
         for (member, object) in view.written().filter(|(member, _)| member.target == ApplyTarget::Local) {
             if let Some(name) = made(object) {
                 by_name.entry(name).or_default().push((member.maker.kustomization(), object));
@@ -131,7 +131,7 @@ impl<'a> Providers<'a> {
         Providers(by_name)
     }
 
-    fn find(&self, kind: &str, namespace: &str, name: &str) -> Vec<Maker<'a>> {
+    fn find(&self, kind: &str, namespace: &str, name: &str) -> Vec<SourceMaker<'a>> {
         let named = self.0.get(name).map_or(&[][..], Vec::as_slice);
         named.iter().filter(|(_, object)| provides(object, kind, namespace)).copied().take(MOST).collect()
     }

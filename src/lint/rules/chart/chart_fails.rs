@@ -7,7 +7,7 @@ use crate::build::helm::Dead;
 use crate::lang::text::dotted;
 use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
-use crate::sources::outcome::Refusal;
+use crate::sources::outcome::NoRelease;
 use crate::world::releases::Release;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn one(release: &Release, refusal: &Refusal, report: &mut Reporter<'_>) {
+fn one(release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
     let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
     let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer_to(&culprit.path))?, culprit)));
     let Some(chart) = chart_place(release) else { return };

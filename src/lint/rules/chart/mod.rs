@@ -13,13 +13,13 @@ mod values_files;
 use crate::build::helm::Dead;
 use crate::lang::yaml::Location;
 use crate::lint::Related;
-use crate::sources::outcome::Meant;
+use crate::sources::outcome::UnreadValue;
 use crate::sources::render::Unread;
 use crate::world::releases::Release;
 use crate::world::value_places::ValuePlace;
 
 /// Where a value of a release is written.
-pub(super) struct Place {
+pub(super) struct ReleaseValuePlace {
     /// The bytes to change.
     pub location: Location,
     /// The pointer into the HelmRelease; `None` where the value stands elsewhere.
@@ -29,10 +29,10 @@ pub(super) struct Place {
 }
 
 /// Where a release sets a value, by its pointer in the values; `None` where it doesn't.
-pub(super) fn place_of(release: &Release, pointer: &str) -> Option<Place> {
+pub(super) fn place_of(release: &Release, pointer: &str) -> Option<ReleaseValuePlace> {
     let ValuePlace { location, path, via } = release.value_place(pointer)?;
     let related = via.map(|(message, location)| Related { message, location });
-    Some(Place { location, path, related })
+    Some(ReleaseValuePlace { location, path, related })
 }
 
 /// The name of a chart for people: `podinfo 6.5.0`.
@@ -72,8 +72,8 @@ pub(super) fn chart_place(release: &Release) -> Option<Location> {
 /// What is wrong with a value that nothing reads, and why that is sure.
 pub(super) fn unread_words(chart: &str, unread: &Unread, dead: &Dead) -> (String, String) {
     let meant = match unread.meant(dead) {
-        Some(Meant::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
-        Some(Meant::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
+        Some(UnreadValue::Near(near)) => format!("; did you mean `{}`?", near.join(".")),
+        Some(UnreadValue::Elsewhere(other)) => format!("; it stands at `{}`", other.join(".")),
         None => String::new(),
     };
     let why = "no template of the chart or of the charts in it names it, prints what it lies in, or goes \

@@ -2,7 +2,7 @@
 //! Source: helm `pkg/chart/common/util/jsonschema.go` (`ValidateAgainstSchema`), which runs
 //! before any template.
 
-use super::{Place, chart_of, chart_place, doubt, place_of};
+use super::{ReleaseValuePlace, chart_of, chart_place, doubt, place_of};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
 use crate::lang::text::counted;
 use crate::lang::yaml::{Tree, pointer_to};
@@ -86,7 +86,7 @@ fn one(release: &Release, fault: &SchemaFault, more: usize, report: &mut Reporte
 
 /// Where a value is to be changed: where the release sets it, else where the chart's
 /// defaults lie in the repository, else at what is nearest to it.
-fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<Place> {
+fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<ReleaseValuePlace> {
     if let Some(place) = place_of(release, pointer) {
         return Some(place);
     }
@@ -96,14 +96,14 @@ fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<Place>
     if let Some(location) = file.filter(|location| *location.file.tree() == Tree::Root) {
         let message = "the release takes the value from here".to_owned();
         let related = chart.map(|location| Related { message, location });
-        return Some(Place { location, path: None, related });
+        return Some(ReleaseValuePlace { location, path: None, related });
     }
     let mut above = pointer;
     while let Some((next, _)) = above.rsplit_once('/') {
         above = next;
         if let Some(place) = place_of(release, above) {
-            return Some(Place { path: None, ..place });
+            return Some(ReleaseValuePlace { path: None, ..place });
         }
     }
-    chart.map(|location| Place { location, path: None, related: None })
+    chart.map(|location| ReleaseValuePlace { location, path: None, related: None })
 }

@@ -2,7 +2,7 @@
 //! Source: Go `text/template/exec.go` (`evalField`: a key that nothing names is passed over),
 //! helm `pkg/engine/engine.go`, `pkg/chart/v2/util/dependencies.go`.
 
-use super::{Place, chart_of, doubt, place_of, unread_words, values_files};
+use super::{ReleaseValuePlace, chart_of, doubt, place_of, unread_words, values_files};
 use crate::build::helm::{Dead, Kind, Value};
 use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
@@ -40,7 +40,7 @@ struct Told<'w> {
     release: &'w Release,
     dead: Dead,
     unread: Arc<Unread>,
-    place: Place,
+    place: ReleaseValuePlace,
     /// The clusters that it is dead in, and those where it is read or nobody can say.
     clusters: Vec<Option<Arc<str>>>,
     others: Vec<(Option<Arc<str>>, Certainty)>,

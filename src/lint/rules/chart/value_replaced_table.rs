@@ -2,7 +2,7 @@
 //! Source: helm `pkg/chart/common/util/coalesce.go` (`coalesceTablesFullKey`,
 //! `coalesceValues`, `coalesceGlobals`), which logs most of it, where nobody reads it.
 
-use super::{Place, chart_of, doubt, place_of};
+use super::{ReleaseValuePlace, chart_of, doubt, place_of};
 use crate::build::helm::{Loss, Replaced};
 use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::pointer_to;
@@ -42,7 +42,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 fn one(release: &Release, replaced: &Replaced, report: &mut Reporter<'_>) {
     let path = replaced.path.join(".");
     let pointer = pointer_to(&replaced.path);
-    let Some(Place { location, path: own, related }) = place_of(release, &pointer) else { return };
+    let Some(ReleaseValuePlace { location, path: own, related }) = place_of(release, &pointer) else {
+        return;
+    };
     let chart = chart_of(release);
     let (what, mut why, help) = match &replaced.loss {
         Loss::Table(table) => {

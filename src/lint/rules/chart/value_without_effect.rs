@@ -2,7 +2,7 @@
 //! Source: Go `text/template/exec.go` (`walkIfOrWith`, `walkRange`); helm
 //! `pkg/chart/v2/util/dependencies.go` (`processDependencyEnabled`).
 
-use super::{Place, chart_of, doubt, place_of};
+use super::{ReleaseValuePlace, chart_of, doubt, place_of};
 use crate::build::helm::{Idle, Reason};
 use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::pointer_to;
@@ -42,7 +42,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 fn one(release: &Release, idle: &Idle, report: &mut Reporter<'_>) {
     let pointer = pointer_to(&idle.path);
-    let Some(Place { location, path: own, related }) = place_of(release, &pointer) else { return };
+    let Some(ReleaseValuePlace { location, path: own, related }) = place_of(release, &pointer) else {
+        return;
+    };
     let (chart, value) = (chart_of(release), clean(&idle.path.join(".")).into_owned());
     let (what, mut why, place) = match &idle.reason {
         Reason::Off(name, by) => {

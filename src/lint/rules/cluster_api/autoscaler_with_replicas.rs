@@ -7,7 +7,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Cluster;
 
 pub(crate) static RULE: Rule = Rule {
@@ -62,7 +62,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// A standalone object is accepted with both, and two masters then write it.
-fn standalone(object: Object<'_>, report: &mut Reporter<'_>) {
+fn standalone(object: ScopedObject<'_>, report: &mut Reporter<'_>) {
     let Some(annotation) = object.node.at("/metadata/annotations").and_then(sizes) else { return };
     if !object.node.at("/spec/replicas").is_some_and(|r| !r.is_null() && !r.is_unknown()) {
         return;

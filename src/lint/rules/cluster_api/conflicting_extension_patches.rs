@@ -8,7 +8,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::value::to_json;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Class;
 use rustc_hash::FxHashMap;
 
@@ -38,7 +38,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !view.id.is(CORE, "ClusterClass") {
         return;
     }
-    let class = Class { object: Object { id: view.id, node: view.node } };
+    let class = Class { object: ScopedObject { id: view.id, node: view.node } };
     let mut all: Vec<Sets<'_>> = Vec::new();
     for (index, (pointer, patch)) in class.patches().into_iter().enumerate() {
         // A condition may exclude the other patch's.

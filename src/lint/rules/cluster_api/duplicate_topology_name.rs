@@ -7,7 +7,7 @@ use super::{known, place, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::{Class, Cluster};
 
 pub(crate) static RULE: Rule = Rule {
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
-    let object = Object { id: view.id, node: view.node };
+    let object = ScopedObject { id: view.id, node: view.node };
     for kind in WorkerKind::BOTH {
         let (names, field, what): (Vec<(String, Option<String>)>, _, _) = if view.id.is(CORE, "Cluster") {
             let entries = Cluster { object }.workers(kind);

@@ -7,7 +7,7 @@ use super::{place, scopes, title};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::CONTROL_PLANE;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Cluster;
 
 pub(crate) static RULE: Rule = Rule {
@@ -45,7 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn judge(object: Object<'_>, pointer: &str, why: &str, report: &mut Reporter<'_>) {
+fn judge(object: ScopedObject<'_>, pointer: &str, why: &str, report: &mut Reporter<'_>) {
     let Some(replicas) = object.node.at(pointer).and_then(NodeRef::as_int) else { return };
     if replicas % 2 != 0 {
         return;

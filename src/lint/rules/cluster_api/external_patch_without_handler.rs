@@ -6,7 +6,7 @@
 use super::{place_of, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Class;
 
 pub(crate) static RULE: Rule = Rule {
@@ -27,7 +27,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !view.id.is(CORE, "ClusterClass") || view.effective.is_none() {
         return;
     }
-    let class = Class { object: Object { id: view.id, node: view.node } };
+    let class = Class { object: ScopedObject { id: view.id, node: view.node } };
     for (pointer, patch) in class.patches() {
         if patch.is_unknown() {
             continue;

@@ -6,7 +6,7 @@
 use super::{change_scopes, place, title};
 use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Rule};
 use crate::simulate::cluster_api::machines::{MachineChange, template_edits};
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 
 pub(crate) static RULE: Rule = Rule {
     id: "in-place-template-edit",
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
     for (before, after) in change_scopes(view) {
         for MachineChange { object: id, .. } in template_edits(&before, &after) {
-            let found = after.objects.iter().find(|o: &Object<'_>| *o.id == id);
+            let found = after.objects.iter().find(|o: &ScopedObject<'_>| *o.id == id);
             let Some((object, location)) = found.and_then(|o| Some((o, place(o, "/spec")?))) else {
                 continue;
             };

@@ -9,7 +9,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::model::names::LabelSelector;
 use crate::model::value::{has_unknown, to_json};
 use crate::simulate::cluster_api::propagation::CLUSTER_NAME;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::text_at;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !view.id.is(CORE, "MachineDeployment") && !view.id.is(CORE, "MachineSet") {
         return;
     }
-    let object = Object { id: view.id, node: view.node };
+    let object = ScopedObject { id: view.id, node: view.node };
     let Some((selector, labels)) = read(object) else { return };
     if selector.problem().is_some() || selector.matches(&labels) {
         return;
@@ -50,7 +50,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 
 /// The selector and the labels of the template, as the webhook completes both; `None` where a
 /// part is not known, or nothing is selected by.
-fn read(object: Object<'_>) -> Option<(LabelSelector, BTreeMap<String, String>)> {
+fn read(object: ScopedObject<'_>) -> Option<(LabelSelector, BTreeMap<String, String>)> {
     let selector = to_json(object.node.at("/spec/selector")?);
     let cluster = known(text_at(object.node, &["/spec/clusterName"]))?;
     if has_unknown(&selector) {

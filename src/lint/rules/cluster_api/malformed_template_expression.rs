@@ -5,7 +5,7 @@
 //! drone/envsubst before it is YAML; `repository/template_client.go` and
 //! `clusterclass_client.go` for the names of the files.
 
-use crate::build::substitute::{Template, parse};
+use crate::build::substitute::{SubstitutionTemplate, parse};
 use crate::files::File;
 use crate::lang::yaml::tape::TokenKind;
 use crate::lang::yaml::{Location, Stream};
@@ -86,7 +86,7 @@ fn refused(file: &File, stream: &Stream, range: &Range<usize>, message: &str, re
 }
 
 /// Expressions with a brace too many behind them.
-fn braces(file: &File, stream: &Stream, template: &Template, report: &mut Reporter<'_>) {
+fn braces(file: &File, stream: &Stream, template: &SubstitutionTemplate, report: &mut Reporter<'_>) {
     let text = &*stream.text;
     // JSON may open on another line, and a script may hold a brace elsewhere.
     let (mut in_scalar, mut in_line) = (Counted::default(), Counted::default());

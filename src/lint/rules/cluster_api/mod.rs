@@ -41,12 +41,12 @@ use crate::lint::metadata::has_hole;
 use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
 use crate::model::Name;
-use crate::simulate::cluster_api::references::{Object, Scope, has_cluster_api, scopes_of};
+use crate::simulate::cluster_api::references::{ScopedObject, TargetScope, has_cluster_api, scopes_of};
 use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
 
 /// The apply targets of a cluster with their objects; none where nothing is
 /// Cluster API's.
-fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
+fn scopes<'a>(view: &ClusterView<'a>) -> Vec<TargetScope<'a>> {
     match has_cluster_api(view.world(), view.cluster) {
         true => scopes_of(view.world(), view.cluster),
         false => Vec::new(),
@@ -54,7 +54,7 @@ fn scopes<'a>(view: &ClusterView<'a>) -> Vec<Scope<'a>> {
 }
 
 /// The scopes of clusters that exist before and after a change, in pairs.
-fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(Scope<'a>, Scope<'a>)> {
+fn change_scopes<'a>(view: &ChangeView<'a>) -> Vec<(TargetScope<'a>, TargetScope<'a>)> {
     let mut pairs = Vec::new();
     for after in &view.head.world.clusters {
         let same =
@@ -89,7 +89,7 @@ fn place_of(root: NodeRef<'_>, pointer: &str) -> Option<Location> {
 }
 
 /// As [`place_of`], of an object.
-fn place(object: Object<'_>, pointer: &str) -> Option<Location> {
+fn place(object: ScopedObject<'_>, pointer: &str) -> Option<Location> {
     place_of(object.node, pointer)
 }
 

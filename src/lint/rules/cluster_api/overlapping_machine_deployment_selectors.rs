@@ -11,7 +11,7 @@ use crate::model::cluster_api_kinds::CORE;
 use crate::model::names::LabelSelector;
 use crate::model::value::{has_unknown, to_json};
 use crate::simulate::cluster_api::propagation::CLUSTER_NAME;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::text_at;
 
 pub(crate) static RULE: Rule = Rule {
@@ -28,7 +28,7 @@ pub(crate) static RULE: Rule = Rule {
 
 /// A MachineDeployment with a selector of its own.
 struct Selecting<'a> {
-    object: Object<'a>,
+    object: ScopedObject<'a>,
     cluster: String,
     selector: LabelSelector,
     labels: BTreeMap<String, String>,
@@ -65,7 +65,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// A MachineDeployment without a selector gets one that is its own.
-fn read(object: Object<'_>) -> Option<Selecting<'_>> {
+fn read(object: ScopedObject<'_>) -> Option<Selecting<'_>> {
     let selector = to_json(object.node.at("/spec/selector")?);
     let cluster = known(text_at(object.node, &["/spec/clusterName"]))?;
     if has_unknown(&selector) {

@@ -7,7 +7,7 @@
 use super::{text_at, title};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::Class;
 
 pub(crate) static RULE: Rule = Rule {
@@ -28,7 +28,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     }
     let minors: Vec<Option<u32>> =
         view.settings().map(|s| s.cluster_api.value.map(|v| v.minor_in(1))).collect();
-    let class = Class { object: Object { id: view.id, node: view.node } };
+    let class = Class { object: ScopedObject { id: view.id, node: view.node } };
     for (pointer, patch) in class.patches() {
         for (at, definition) in patch.items_at("/definitions").enumerate() {
             for (index, operation) in definition.items_at("/jsonPatches").enumerate() {

@@ -8,7 +8,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::cluster_api_kinds::CORE;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::patches::{Role, selects};
 use crate::simulate::cluster_api::topology::{Class, TemplateRef};
 
@@ -29,7 +29,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if !view.id.is(CORE, "ClusterClass") || view.effective.is_none() {
         return;
     }
-    let class = Class { object: Object { id: view.id, node: view.node } };
+    let class = Class { object: ScopedObject { id: view.id, node: view.node } };
     for (pointer, patch) in class.patches() {
         for (at, definition) in patch.items_at("/definitions").enumerate() {
             let Some(selector) = definition.at("/selector") else { continue };

@@ -8,7 +8,7 @@ use crate::lint::{ChangeView, Check, FixAvailability, Group, Level, Reporter, Ru
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::kubernetes_version::Version;
 use crate::simulate::cluster_api::hooks::simulate::VersionUpdate;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
@@ -61,7 +61,7 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
                 let Some(old) = before.objects.find(group, kind, object.namespace(), object.name()) else {
                     continue;
                 };
-                let text = |object: Object<'_>| text_at(object.node, &[pointer]);
+                let text = |object: ScopedObject<'_>| text_at(object.node, &[pointer]);
                 let Some((from, to)) = text(old).zip(text(object)).filter(changes) else { continue };
                 let (Some(a), Some(b)) = (Version::parse(&from), Version::parse(&to)) else { continue };
                 if b.compare(&a).is_lt() {
@@ -82,7 +82,7 @@ fn changes((from, to): &(String, String)) -> bool {
 }
 
 fn found(
-    object: Object<'_>,
+    object: ScopedObject<'_>,
     pointer: &str,
     (from, to): (&str, &str),
     level: Level,

@@ -7,7 +7,7 @@ use super::{known, place, scopes, title};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, group_of};
 use crate::model::kubernetes_version::Version;
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 use crate::simulate::cluster_api::topology::text_at;
 
 pub(crate) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn judge(objects: &Objects<'_>, worker: Object<'_>, report: &mut Reporter<'_>) {
+fn judge(objects: &Objects<'_>, worker: ScopedObject<'_>, report: &mut Reporter<'_>) {
     const POINTER: &str = "/spec/template/spec/version";
     let Some(text) = known(text_at(worker.node, &[POINTER])) else { return };
     let Some(control_plane) = control_plane_of(objects, worker) else { return };
@@ -63,7 +63,7 @@ fn judge(objects: &Objects<'_>, worker: Object<'_>, report: &mut Reporter<'_>) {
 }
 
 /// The KubeadmControlPlane of a worker's Cluster.
-fn control_plane_of<'a>(objects: &Objects<'a>, worker: Object<'_>) -> Option<Object<'a>> {
+fn control_plane_of<'a>(objects: &Objects<'a>, worker: ScopedObject<'_>) -> Option<ScopedObject<'a>> {
     let name = known(text_at(worker.node, &["/spec/clusterName"]))?;
     let cluster = objects.find(CORE, "Cluster", worker.namespace(), &name)?;
     let reference = cluster.node.at("/spec/controlPlaneRef")?;
@@ -76,7 +76,7 @@ fn control_plane_of<'a>(objects: &Objects<'a>, worker: Object<'_>) -> Option<Obj
     objects.find(&group, &kind, worker.namespace(), &name)
 }
 
-fn skips_check(worker: Object<'_>) -> bool {
+fn skips_check(worker: ScopedObject<'_>) -> bool {
     let key = "/metadata/annotations/machineset.cluster.x-k8s.io~1skip-preflight-checks";
     text_at(worker.node, &[key])
         .is_some_and(|list| list.split(',').any(|c| matches!(c.trim(), "All" | "KubernetesVersionSkew")))

@@ -8,7 +8,7 @@ use super::title;
 use crate::lang::yaml::pointer_join;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::model::keys::{FLUX, Standing};
+use crate::model::keys::{FLUX, KeyStanding};
 use crate::simulate::notify::EVENT_PREFIX;
 use crate::simulate::notify::controllers::emitter_of;
 
@@ -45,8 +45,8 @@ pub(in crate::lint::rules) fn own_group_name<'k>(id: &ObjectId, key: &'k str) ->
     let name = key.strip_prefix(id.group())?.strip_prefix('/')?;
     emitter_of(id.group(), &id.kind)?;
     let judged = match FLUX.standing(key) {
-        Standing::Unknown => true,
-        Standing::NearMiss(_) => METADATA.contains(&name),
+        KeyStanding::Unknown => true,
+        KeyStanding::NearMiss(_) => METADATA.contains(&name),
         _ => false,
     };
     judged.then_some(name)

@@ -34,11 +34,11 @@ struct Consumer<'a> {
 }
 
 /// A source: kind, namespace and name.
-type Source<'a> = (&'a str, Option<&'a str>, &'a str);
+type SharedSource<'a> = (&'a str, Option<&'a str>, &'a str);
 
 /// The objects that use each source of which some user is gated.
-fn consumers<'a>(view: &ClusterView<'a>) -> BTreeMap<Source<'a>, Vec<Consumer<'a>>> {
-    let mut consumers: BTreeMap<Source<'_>, Vec<Consumer<'_>>> = BTreeMap::new();
+fn consumers<'a>(view: &ClusterView<'a>) -> BTreeMap<SharedSource<'a>, Vec<Consumer<'a>>> {
+    let mut consumers: BTreeMap<SharedSource<'_>, Vec<Consumer<'_>>> = BTreeMap::new();
     let is_consumer = |object: &Effective| matches!(&*object.id.kind, "Kustomization" | "HelmRelease");
     for (member, object) in local(view).filter(|(_, object)| is_consumer(object)) {
         let found = view.references(member);

@@ -87,7 +87,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     let definers = definers(view);
     let mut late: BTreeMap<(u32, u32), Vec<(&Effective, Definer<'_>)>> = BTreeMap::new();
-    let order = Order::of(cluster);
+    let order = ApplyOrder::of(cluster);
     for (member, object) in view.members() {
         let (Some(by), id) = (member.maker.kustomization(), &object.id) else { continue };
         if member.target != ApplyTarget::Local || id.is_unknown() || !id.group().contains('.') {
@@ -367,7 +367,7 @@ fn in_namespace(applied: &Applied, provider: &Applied) -> String {
 }
 
 /// Which Kustomizations are done before others begin.
-struct Order<'a> {
+struct ApplyOrder<'a> {
     cluster: &'a Cluster,
     places: FxHashMap<(Option<&'a str>, &'a str), u32>,
     children: FxHashMap<u32, Vec<u32>>,
@@ -375,8 +375,8 @@ struct Order<'a> {
     reached: std::cell::RefCell<FxHashMap<u32, BTreeSet<u32>>>,
 }
 
-impl<'a> Order<'a> {
-    fn of(cluster: &'a Cluster) -> Order<'a> {
+impl<'a> ApplyOrder<'a> {
+    fn of(cluster: &'a Cluster) -> ApplyOrder<'a> {
         let mut places = FxHashMap::default();
         let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (index, applied) in (0..).zip(&cluster.applied) {
@@ -385,7 +385,7 @@ impl<'a> Order<'a> {
                 children.entry(parent).or_default().push(index);
             }
         }
-        Order { cluster, places, children, reached: Default::default() }
+        ApplyOrder { cluster, places, children, reached: Default::default() }
     }
 
     /// Whether one is begun only when the other is ready, through any chain: its own

@@ -5,7 +5,7 @@
 
 use super::listed;
 use crate::build::substitute::Parts;
-use crate::lang::template::{Engine, FuncMap, MissingKey, Run, Step, with_stack_for};
+use crate::lang::template::{Engine, EngineRun, FuncMap, MissingKey, PathStep, with_stack_for};
 use crate::lang::text::suggest;
 use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
@@ -71,10 +71,10 @@ const STOPS: &str = "image-automation-controller fails before it commits: nothin
 
 /// What Go refuses to parse, all of it; else the fields that are not there.
 fn problems(text: &str, eras: &Eras) -> Vec<Problem> {
-    let mut engine = Engine::new(&Run {
+    let mut engine = Engine::new(&EngineRun {
         functions: FuncMap::Hermetic,
         missing_key: MissingKey::Invalid,
-        ..Run::default()
+        ..EngineRun::default()
     });
     let errors = engine.add(NAME, text);
     if !errors.is_empty() {
@@ -118,7 +118,13 @@ fn problems(text: &str, eras: &Eras) -> Vec<Problem> {
 }
 
 /// Why a field is not there, and what is.
-fn reason(value: &str, before: &[Step], fails: &[(Era, usize)], always: bool, era: Era) -> (String, String) {
+fn reason(
+    value: &str,
+    before: &[PathStep],
+    fails: &[(Era, usize)],
+    always: bool,
+    era: Era,
+) -> (String, String) {
     let (gone, since, replacement) = match value {
         ".Updated" => (Some(7), None, Some("use `.Changed`")),
         ".Changed.ImageResult" => {
@@ -157,11 +163,11 @@ fn reason(value: &str, before: &[Step], fails: &[(Era, usize)], always: bool, er
 }
 
 /// A path as templates write it.
-fn shown(path: &[Step]) -> String {
-    let step = |step: &Step| match step {
-        Step::Field(name) => format!(".{name}"),
-        Step::Element => "[]".to_owned(),
-        Step::Key => "[key]".to_owned(),
+fn shown(path: &[PathStep]) -> String {
+    let step = |step: &PathStep| match step {
+        PathStep::Field(name) => format!(".{name}"),
+        PathStep::Element => "[]".to_owned(),
+        PathStep::Key => "[key]".to_owned(),
     };
     if path.is_empty() { ".".to_owned() } else { path.iter().map(step).collect() }
 }
@@ -240,28 +246,28 @@ impl Ty {
     }
 
     /// A part of it; nothing where Go can't evaluate it.
-    fn step(&'static self, step: &Step) -> Option<&'static Ty> {
+    fn step(&'static self, step: &PathStep) -> Option<&'static Ty> {
         match (self, step) {
             (Ty::Any, _) => Some(&Ty::Any),
-            (Ty::Struct(members), Step::Field(name)) => {
+            (Ty::Struct(members), PathStep::Field(name)) => {
                 members.iter().find(|(known, _)| *known == &**name).map(|(_, ty)| ty)
             }
-            (Ty::Map(value), Step::Field(_)) => Some(value),
-            (Ty::Map(value) | Ty::Keyed(_, value) | Ty::List(value), Step::Element) => Some(value),
-            (Ty::Map(_), Step::Key) => Some(&Ty::Text),
-            (Ty::Keyed(key, _), Step::Key) => Some(key),
-            (_, Step::Element | Step::Key) => Some(&Ty::Any),
-            (Ty::Keyed(..) | Ty::List(_) | Ty::Text, Step::Field(_)) => None,
+            (Ty::Map(value), PathStep::Field(_)) => Some(value),
+            (Ty::Map(value) | Ty::Keyed(_, value) | Ty::List(value), PathStep::Element) => Some(value),
+            (Ty::Map(_), PathStep::Key) => Some(&Ty::Text),
+            (Ty::Keyed(key, _), PathStep::Key) => Some(key),
+            (_, PathStep::Element | PathStep::Key) => Some(&Ty::Any),
+            (Ty::Keyed(..) | Ty::List(_) | Ty::Text, PathStep::Field(_)) => None,
         }
     }
 }
 
-fn at(data: &'static Ty, path: &[Step]) -> Option<&'static Ty> {
+fn at(data: &'static Ty, path: &[PathStep]) -> Option<&'static Ty> {
     path.iter().try_fold(data, |ty, step| ty.step(step))
 }
 
 /// The first step of a path that Go can't evaluate.
-fn unknown(data: &'static Ty, path: &[Step]) -> Option<usize> {
+fn unknown(data: &'static Ty, path: &[PathStep]) -> Option<usize> {
     let mut ty = data;
     for (index, step) in path.iter().enumerate() {
         match ty.step(step) {

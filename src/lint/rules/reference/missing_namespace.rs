@@ -90,11 +90,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let misspelled = idle.misspelled(name).filter(|_| is_certain);
         let meant = misspelled.or_else(|| meant(own.get(&used.by).filter(|_| is_whole), &words, name));
         let is_told = match meant {
-            Some(Meant::Misspelled(_)) => true,
-            Some(Meant::Unused(_)) => is_whole,
+            Some(MeantNamespace::Misspelled(_)) => true,
+            Some(MeantNamespace::Unused(_)) => is_whole,
             _ => is_whole && is_habit,
         };
-        let meant = if is_told { meant } else { slip(&words, name).map(Meant::Near) };
+        let meant = if is_told { meant } else { slip(&words, name).map(MeantNamespace::Near) };
         if by_hand.contains(name) || !is_told && meant.is_none() {
             continue;
         }
@@ -107,7 +107,7 @@ fn tell(
     report: &mut Reporter<'_>,
     name: &str,
     used: &Used<'_>,
-    meant: Option<Meant<'_>>,
+    meant: Option<MeantNamespace<'_>>,
 ) {
     let cluster = view.cluster;
     let first = used.objects[0];
@@ -122,7 +122,7 @@ fn tell(
         "the API server refuses what lies in namespace {name} ({}{more}): the apply of {by} fails",
         first.id
     );
-    if let Some(Meant::Misspelled(namespace)) = meant
+    if let Some(MeantNamespace::Misspelled(namespace)) = meant
         && let Some(own) = namespace.node.get_ref().location_at("/metadata/name")
         && used.is_named_twice()
     {
@@ -140,7 +140,7 @@ fn tell(
         .object(&first.id)
         .field("/metadata/namespace", name);
     match meant {
-        Some(Meant::Unused(namespace) | Meant::Misspelled(namespace)) => {
+        Some(MeantNamespace::Unused(namespace) | MeantNamespace::Misspelled(namespace)) => {
             finding.help(format!(
                 "did you mean `{}`? it is made here, and nothing lies in it; or name that Namespace {name}",
                 namespace.id.name
@@ -149,7 +149,7 @@ fn tell(
                 finding.related(namespace.id.to_string(), place);
             }
         }
-        Some(Meant::Near(near)) => {
+        Some(MeantNamespace::Near(near)) => {
             finding.help(format!("did you mean `{near}`? else apply a Namespace {name}"));
         }
         None => {
@@ -160,7 +160,7 @@ fn tell(
 }
 
 /// The Namespace that may have been meant.
-enum Meant<'a> {
+enum MeantNamespace<'a> {
     /// One that the same Kustomization applies and that holds nothing.
     Unused(&'a Effective),
     /// One with a name like it that holds nothing.
@@ -183,18 +183,22 @@ impl<'a> Idle<'a> {
 
     /// The one whose name differs by a letter or two. Names that differ in a digit are those
     /// of a series.
-    fn misspelled(&self, name: &str) -> Option<Meant<'a>> {
+    fn misspelled(&self, name: &str) -> Option<MeantNamespace<'a>> {
         let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<u8>>();
         let near = self.words.nearest(name).filter(|near| digits(near) == digits(name))?;
-        self.by_name.get(near).copied().map(Meant::Misspelled)
+        self.by_name.get(near).copied().map(MeantNamespace::Misspelled)
     }
 }
 
-fn meant<'a>(own: Option<&Vec<&'a Effective>>, words: &Words<&str>, name: &str) -> Option<Meant<'a>> {
+fn meant<'a>(
+    own: Option<&Vec<&'a Effective>>,
+    words: &Words<&str>,
+    name: &str,
+) -> Option<MeantNamespace<'a>> {
     if let Some([namespace]) = own.map(Vec::as_slice) {
-        return Some(Meant::Unused(namespace));
+        return Some(MeantNamespace::Unused(namespace));
     }
-    words.nearest(name).map(|near| Meant::Near(near.to_owned()))
+    words.nearest(name).map(|near| MeantNamespace::Near(near.to_owned()))
 }
 
 /// The only namespace of the cluster that is this one but for a letter.

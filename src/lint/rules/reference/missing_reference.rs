@@ -4,9 +4,9 @@
 
 use super::{field_name, known_name, local_references, target_name};
 use crate::lang::yaml::Location;
-use crate::lint::near::{Names, Near, names};
+use crate::lint::near::{NamesByKind, Near, names};
 use crate::lint::usual::Usual;
-use crate::lint::workloads::{self, Named as Like, Target};
+use crate::lint::workloads::{self, NamedObject as Like, TargetState};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
@@ -30,7 +30,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let common = CommonSource::of(view.cluster);
-    let known = Known { names: OnceCell::new(), usual: OnceCell::new() };
+    let known = ClusterNames { names: OnceCell::new(), usual: OnceCell::new() };
     for (object, reference) in local_references(view) {
         let Some(absent) = Absent::of(view, object, reference) else { continue };
         let (meant, level) = known.judge(view, &absent);
@@ -91,7 +91,7 @@ impl<'v> Absent<'v> {
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
         };
-        if absent.is_core() && matches!(view.workloads().target(absent.wanted()), Target::Made(..)) {
+        if absent.is_core() && matches!(view.workloads().target(absent.wanted()), TargetState::Made(..)) {
             return None;
         }
         let other = super::wrong_reference_kind::other_kind(view, &object.id, reference, name);
@@ -138,13 +138,13 @@ impl<'v> Absent<'v> {
 }
 
 /// What a cluster has and names, found when first asked for.
-struct Known<'v> {
-    names: OnceCell<Names<'v>>,
+struct ClusterNames<'v> {
+    names: OnceCell<NamesByKind<'v>>,
     usual: OnceCell<Usual<'v>>,
 }
 
 /// What may have been meant instead.
-struct Meant<'k, 'v> {
+struct MeantObject<'k, 'v> {
     near: Near<'v>,
     /// The source that the cluster syncs.
     own: Option<&'v str>,
@@ -154,15 +154,19 @@ struct Meant<'k, 'v> {
     made: Option<&'k Like<'k>>,
 }
 
-impl<'v> Known<'v> {
+impl<'v> ClusterNames<'v> {
     /// What may have been meant, and the level; none where it is not checked.
-    fn judge<'k>(&'k self, view: &'k ClusterView<'v>, absent: &Absent<'v>) -> (Meant<'k, 'v>, Option<Level>) {
+    fn judge<'k>(
+        &'k self,
+        view: &'k ClusterView<'v>,
+        absent: &Absent<'v>,
+    ) -> (MeantObject<'k, 'v>, Option<Level>) {
         let Absent { object, reference, name, target, openers } = absent;
         let near = Near::of(self.names.get_or_init(|| names(view)), target, reference, name);
         let own = own_source(view, object, reference, name);
         let level = level(openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
         let level = level.or(own.filter(|_| !is_elsewhere(openers)).map(|_| Level::Warning));
-        let mut meant = Meant { near, own, usual: None, made: None };
+        let mut meant = MeantObject { near, own, usual: None, made: None };
         if level.is_some() {
             return (meant, level);
         }
@@ -182,7 +186,7 @@ fn help_by_name(
     finding: &mut Finding,
     view: &ClusterView<'_>,
     absent: &Absent<'_>,
-    meant: &Meant<'_, '_>,
+    meant: &MeantObject<'_, '_>,
 ) -> bool {
     if let Some(hashed) = meant.near.hashed {
         finding.why(format!(

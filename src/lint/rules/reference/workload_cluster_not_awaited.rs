@@ -40,7 +40,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let provider = &view.cluster.applied[by as usize];
         // A HelmRelease is applied by a Kustomization, whose own wait is what
         // counts; a Kustomization waits by dependsOn.
-        let waiting: BTreeSet<Named> = if crate::model::kinds::is_kustomization(&object.id) {
+        let waiting: BTreeSet<KustomizationName> = if crate::model::kinds::is_kustomization(&object.id) {
             BTreeSet::from([(object.id.namespace.as_deref().map(str::to_owned), object.id.name.to_string())])
         } else {
             applying(view, view.cluster, object)
@@ -72,10 +72,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// A Kustomization, by its namespace and name.
-type Named = (Option<String>, String);
+type KustomizationName = (Option<String>, String);
 
 /// Kustomizations, and all that they wait for.
-fn reached(waiting: BTreeSet<Named>, edges: &[Edge<'_>]) -> BTreeSet<Named> {
+fn reached(waiting: BTreeSet<KustomizationName>, edges: &[Edge<'_>]) -> BTreeSet<KustomizationName> {
     let mut reached = waiting.clone();
     let mut next: Vec<_> = waiting.into_iter().collect();
     while let Some(current) = next.pop() {
@@ -93,7 +93,11 @@ fn reached(waiting: BTreeSet<Named>, edges: &[Edge<'_>]) -> BTreeSet<Named> {
     reached
 }
 
-fn applying(view: &ClusterView<'_>, cluster: &Cluster, object: &crate::world::Effective) -> BTreeSet<Named> {
+fn applying(
+    view: &ClusterView<'_>,
+    cluster: &Cluster,
+    object: &crate::world::Effective,
+) -> BTreeSet<KustomizationName> {
     view.written()
         .filter(|(_, other)| std::ptr::eq(*other, object))
         .filter_map(|(member, _)| member.maker.kustomization())

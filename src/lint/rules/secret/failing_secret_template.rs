@@ -5,7 +5,7 @@
 
 use super::super::reference::listed;
 use crate::build::substitute::Parts;
-use crate::lang::template::{Engine, FuncMap, MissingKey, Run, Step, with_stack_for};
+use crate::lang::template::{Engine, EngineRun, FuncMap, MissingKey, PathStep, with_stack_for};
 use crate::lang::text::suggest;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::metadata::has_hole;
@@ -108,10 +108,10 @@ struct Problem {
 /// What Go refuses to parse, all of it; else the keys that are not fetched.
 fn problems(text: &str, keys: Option<&[String]>) -> Vec<Problem> {
     const NAME: &str = "template";
-    let mut engine = Engine::new(&Run {
+    let mut engine = Engine::new(&EngineRun {
         functions: FuncMap::ExternalSecrets,
         missing_key: MissingKey::Error,
-        ..Run::default()
+        ..EngineRun::default()
     });
     let errors = engine.add(NAME, text);
     if !errors.is_empty() {
@@ -137,7 +137,7 @@ fn problems(text: &str, keys: Option<&[String]>) -> Vec<Problem> {
     let Some(keys) = keys else { return Vec::new() };
     let mut found: Vec<Problem> = Vec::new();
     for lookup in engine.lookups(NAME) {
-        let Some(Step::Field(name)) = lookup.path.first() else { continue };
+        let Some(PathStep::Field(name)) = lookup.path.first() else { continue };
         if keys.iter().any(|key| **key == **name) || found.iter().any(|known| known.value == **name) {
             continue;
         }

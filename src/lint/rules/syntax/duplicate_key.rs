@@ -66,7 +66,7 @@ struct Again {
 }
 
 /// Who reads a document, and what becomes of it there.
-enum Reader {
+enum KeyReader {
     /// kustomize refuses it, in these words.
     Build(String),
     /// kustomize or Helm keeps the last one.
@@ -77,30 +77,32 @@ enum Reader {
     Unknown,
 }
 
-fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> Reader {
+fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> KeyReader {
     let name = view.file.path.rsplit('/').next().unwrap_or_default();
     let id = ObjectId::of(source.root().get_ref());
     let is_build_file = |id: &ObjectId| id.group() == "kustomize.config.k8s.io";
     if FILE_NAMES.contains(&name) || id.as_ref().is_some_and(is_build_file) {
-        return Reader::KeepsLast("kustomize reads its own files with the last value: the first one is lost");
+        return KeyReader::KeepsLast(
+            "kustomize reads its own files with the last value: the first one is lost",
+        );
     }
     if name == "Chart.yaml" {
-        return Reader::KeepsLast("Helm keeps the last value only");
+        return KeyReader::KeepsLast("Helm keeps the last value only");
     }
     if id.is_none() {
-        return Reader::Unknown;
+        return KeyReader::Unknown;
     }
     if let Some(broken) = super::yaml_syntax::broken_builds(view) {
-        return Reader::Build(format!("kustomize refuses the document: {broken}"));
+        return KeyReader::Build(format!("kustomize refuses the document: {broken}"));
     }
     let beyond = view.beyond();
     if beyond.world.has_entry {
-        return Reader::Nobody;
+        return KeyReader::Nobody;
     }
     match scripts::that_names(beyond.snapshot, &view.file.path) {
-        Some(_) => Reader::Unknown,
+        Some(_) => KeyReader::Unknown,
         None => {
-            Reader::Build("kustomize refuses the document, and a build that takes it in fails".to_owned())
+            KeyReader::Build("kustomize refuses the document, and a build that takes it in fails".to_owned())
         }
     }
 }
@@ -132,12 +134,12 @@ fn tell_same(view: &DocumentView<'_>, source: &Arc<Source>, all: &[Again], repor
     };
     let finding = report.report(location, title);
     match reader(view, source) {
-        Reader::Build(why) => finding.why(why),
-        Reader::KeepsLast(why) => finding.level(Level::Warning).why(why),
-        Reader::Nobody => {
+        KeyReader::Build(why) => finding.why(why),
+        KeyReader::KeepsLast(why) => finding.level(Level::Warning).why(why),
+        KeyReader::Nobody => {
             finding.level(Level::Warning).why("kustomize refuses the document; no build here takes it in")
         }
-        Reader::Unknown => {
+        KeyReader::Unknown => {
             finding.level(Level::Warning).why("readers that accept it keep the last value only")
         }
     };

@@ -37,19 +37,19 @@ pub(super) fn hosts(text: &str) -> Vec<ServiceHost<'_>> {
     let mut found = of_services(text);
     others(text, &mut found);
     found.sort_by_key(|host| host.part.start);
-    let mut line = Line::default();
+    let mut line = TextLine::default();
     found.retain(|host| !line.is_comment(text, host.part.start));
     found
 }
 
 /// The line of a text that a place is in; places come in their order.
 #[derive(Default)]
-struct Line {
+struct TextLine {
     read: usize,
     is_comment: Option<bool>,
 }
 
-impl Line {
+impl TextLine {
     /// Whether the line of a place is a comment of a configuration: nobody connects to it.
     fn is_comment(&mut self, text: &str, at: usize) -> bool {
         let newline = text[self.read..at].rfind('\n');

@@ -5,10 +5,10 @@
 
 use super::known_names::KnownNames;
 use super::{is_open, judged, target, text};
-use crate::lint::workloads::Target;
+use crate::lint::workloads::TargetState;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
-use crate::model::workloads::Reference;
+use crate::model::workloads::WorkloadReference;
 use crate::world::Effective;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -35,21 +35,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
         match workloads.target(Name::new(group, kind, namespace, name)) {
-            Target::Here(found) => {
+            TargetState::Here(found) => {
                 let known = keys.entry(std::ptr::from_ref(found).addr()).or_insert_with(|| data_keys(found));
                 if let Some(known) = known {
                     let level = if reference.is_guess { Level::Warning } else { Level::Error };
                     look_up(object, reference, name, known, found, level, report);
                 }
             }
-            Target::Made(of, Some(known)) => {
+            TargetState::Made(of, Some(known)) => {
                 let made = || Some(known.iter().map(|key| Cow::Borrowed(&**key)).collect());
                 let known = keys.entry(known.as_ptr().addr()).or_insert_with(made);
                 if let Some(known) = known {
                     look_up(object, reference, name, known, of, Level::Warning, report);
                 }
             }
-            Target::Made(_, None) | Target::Absent(_) => {}
+            TargetState::Made(_, None) | TargetState::Absent(_) => {}
         }
     }
 }
@@ -72,7 +72,7 @@ fn data_keys(object: &Effective) -> Option<KnownNames<'_>> {
 
 fn look_up(
     object: &Effective,
-    reference: &Reference<'_>,
+    reference: &WorkloadReference<'_>,
     name: &str,
     known: &KnownNames<'_>,
     found: &Effective,

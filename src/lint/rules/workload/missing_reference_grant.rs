@@ -5,10 +5,10 @@
 use super::{dotted, judged, target};
 use crate::lang::yaml::NodeRef;
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::Target;
+use crate::lint::workloads::TargetState;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
-use crate::model::workloads::Reference;
+use crate::model::workloads::WorkloadReference;
 use crate::world::Effective;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -79,7 +79,13 @@ impl<'a> Grants<'a> {
     }
 
     /// Whether a grant of the target's namespace lets an object refer to it.
-    fn allow(&self, object: &Effective, reference: &Reference<'_>, namespace: &str, name: &str) -> bool {
+    fn allow(
+        &self,
+        object: &Effective,
+        reference: &WorkloadReference<'_>,
+        namespace: &str,
+        name: &str,
+    ) -> bool {
         self.allowed.get(namespace).is_some_and(|allowed| {
             [None, Some(name.to_owned())].into_iter().any(|only| {
                 allowed.contains(&(
@@ -98,7 +104,7 @@ impl<'a> Grants<'a> {
     fn nearly(
         &self,
         object: &'a Effective,
-        reference: &Reference<'_>,
+        reference: &WorkloadReference<'_>,
         namespace: &str,
         name: &str,
     ) -> Option<(&Grant<'a>, NodeRef<'a>, &'static str, String)> {
@@ -132,7 +138,7 @@ impl<'a> Grants<'a> {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
-    let is_guarded = |object: &Effective, reference: &Reference<'_>| {
+    let is_guarded = |object: &Effective, reference: &WorkloadReference<'_>| {
         object.id.group() == GROUP && matches!(&*reference.kind, "Service" | "Secret") && reference.crosses
     };
     let mut grants = Grants::of(view);
@@ -149,7 +155,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         let found = workloads.target(Name::new(&reference.group, &reference.kind, Some(namespace), name));
-        if matches!(found, Target::Absent(_)) || grants.allow(object, reference, namespace, name) {
+        if matches!(found, TargetState::Absent(_)) || grants.allow(object, reference, namespace, name) {
             continue;
         }
         let is_complete = workloads.is_complete(GROUP, "ReferenceGrant", Some(namespace));

@@ -7,9 +7,9 @@
 use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::{Meant, Named, Near, Target, UnseenCause, Workloads};
+use crate::lint::workloads::{MeantName, NamedObject, Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::workloads::Reference;
+use crate::model::workloads::WorkloadReference;
 use crate::model::{Name, namespaces};
 use crate::world::Effective;
 
@@ -33,7 +33,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let is_system = is_of_system(reference);
         let (group, kind, namespace) = (&*reference.group, &*reference.kind, reference.namespace.as_deref());
-        let Target::Absent(cause) = workloads.target(Name::new(group, kind, namespace, name)) else {
+        let TargetState::Absent(cause) = workloads.target(Name::new(group, kind, namespace, name)) else {
             continue;
         };
         let near = workloads.near(group, kind, namespace, name);
@@ -78,13 +78,13 @@ enum Likely<'n, 'a> {
     /// The same name in a namespace that differs in a letter from the one that is written.
     Namespace(&'n str),
     /// Something that nothing here has.
-    Meant(Meant<'n>),
+    Meant(MeantName<'n>),
 }
 
 impl<'n, 'a> Likely<'n, 'a> {
     fn of(
         workloads: &'n Workloads<'a>,
-        reference: &Reference<'_>,
+        reference: &WorkloadReference<'_>,
         name: &str,
         near: Option<Near<'n, 'a>>,
     ) -> Option<Likely<'n, 'a>> {
@@ -99,7 +99,7 @@ impl<'n, 'a> Likely<'n, 'a> {
             let like =
                 workloads.namespace_like(reference.namespace.as_deref().filter(|_| reference.crosses)?)?;
             let wanted = Name::new(&reference.group, &reference.kind, Some(like), name);
-            (!matches!(workloads.target(wanted), Target::Absent(_))).then_some(Likely::Namespace(like))
+            (!matches!(workloads.target(wanted), TargetState::Absent(_))).then_some(Likely::Namespace(like))
         };
         near.map(Likely::Known)
             .or_else(|| given().map(Likely::Given))
@@ -109,7 +109,7 @@ impl<'n, 'a> Likely<'n, 'a> {
 }
 
 /// What each cluster has: the classes of the system, and the API server's own Service.
-fn is_given(reference: &Reference<'_>, name: &str) -> bool {
+fn is_given(reference: &WorkloadReference<'_>, name: &str) -> bool {
     match &*reference.kind {
         "PriorityClass" => PRIORITIES.contains(&name),
         "ServiceAccount" => name == "default",
@@ -125,14 +125,14 @@ fn is_given(reference: &Reference<'_>, name: &str) -> bool {
 }
 
 /// Whether the controllers of a cluster may bring it along: of these only a slip is told.
-fn is_of_system(reference: &Reference<'_>) -> bool {
+fn is_of_system(reference: &WorkloadReference<'_>) -> bool {
     let is_of_the_system = reference.namespace.as_deref().is_some_and(|name| name.starts_with("kube-"));
     is_of_the_system && matches!(&*reference.kind, "ServiceAccount" | "Role")
 }
 
 /// Whether a near name may be the one: ConfigMaps and Secrets of other namespaces are
 /// copied by operators.
-fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
+fn is_meant(reference: &WorkloadReference<'_>, near: &Near<'_, '_>) -> bool {
     match near {
         Near::Misspelled(_) => true,
         Near::Elsewhere(_) if reference.is_guess => &*reference.kind == "Gateway",
@@ -142,7 +142,7 @@ fn is_meant(reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
 
 /// Whether it is a claim of another namespace, which nothing of that namespace names: a Pod
 /// mounts claims of its own namespace, so one of the two namespaces is a mistake.
-fn is_idle(workloads: &Workloads<'_>, reference: &Reference<'_>, near: &Near<'_, '_>) -> bool {
+fn is_idle(workloads: &Workloads<'_>, reference: &WorkloadReference<'_>, near: &Near<'_, '_>) -> bool {
     let Near::Elsewhere(named) = near else { return false };
     let is_claim = reference.group.is_empty() && &*reference.kind == "PersistentVolumeClaim";
     let namespace = named.namespace.as_deref();
@@ -153,7 +153,7 @@ fn is_idle(workloads: &Workloads<'_>, reference: &Reference<'_>, near: &Near<'_,
 
 /// Whether a binding names an account of a namespace that nothing of the cluster is in:
 /// manifests that are published for several platforms name accounts of each.
-fn is_elsewhere(workloads: &Workloads<'_>, object: &Effective, reference: &Reference<'_>) -> bool {
+fn is_elsewhere(workloads: &Workloads<'_>, object: &Effective, reference: &WorkloadReference<'_>) -> bool {
     let namespace = reference.namespace.as_deref();
     reference.pointer.starts_with("/subjects/")
         && namespace != object.id.namespace.as_deref()
@@ -179,7 +179,7 @@ fn is_of_the_platform(kind: &str) -> bool {
 fn level(
     workloads: &Workloads<'_>,
     cause: Option<UnseenCause<'_>>,
-    reference: &Reference<'_>,
+    reference: &WorkloadReference<'_>,
     is_near: bool,
 ) -> Option<Level> {
     let if_near = is_near.then_some(Level::Warning);
@@ -213,7 +213,7 @@ fn level(
 }
 
 /// Whether a route names several parents, of which this is one.
-fn has_other_parents(object: &Effective, reference: &Reference<'_>) -> bool {
+fn has_other_parents(object: &Effective, reference: &WorkloadReference<'_>) -> bool {
     reference.pointer.starts_with("/spec/parentRefs/")
         && object.node.get_ref().items_at("/spec/parentRefs").count() > 1
 }
@@ -221,7 +221,7 @@ fn has_other_parents(object: &Effective, reference: &Reference<'_>) -> bool {
 fn missing(
     view: &ClusterView<'_>,
     object: &Effective,
-    reference: &Reference<'_>,
+    reference: &WorkloadReference<'_>,
     name: &str,
     level: Level,
     likely: Option<&Likely<'_, '_>>,
@@ -262,19 +262,19 @@ fn missing(
 /// What to do about an absent name, and the object that was meant.
 fn help<'l, 'v>(
     likely: Option<&'l Likely<'l, 'v>>,
-    reference: &Reference<'_>,
+    reference: &WorkloadReference<'_>,
     wanted: &str,
-) -> (String, Option<&'l Named<'v>>) {
+) -> (String, Option<&'l NamedObject<'v>>) {
     let other = match likely {
         None => format!("create {wanted}, or correct the name"),
         Some(Likely::Given(name)) => format!("did you mean `{name}`?"),
         Some(Likely::Namespace(namespace)) => {
             format!("did you mean namespace `{namespace}`? it has that {}", reference.kind)
         }
-        Some(Likely::Meant(Meant::Usual(name, count))) => {
+        Some(Likely::Meant(MeantName::Usual(name, count))) => {
             format!("did you mean `{name}`? {count} other objects name it")
         }
-        Some(Likely::Meant(Meant::Release(name))) => {
+        Some(Likely::Meant(MeantName::Release(name))) => {
             format!("did you mean `{name}`? a HelmRelease of the namespace is called so")
         }
         Some(Likely::Known(Near::Misspelled(named))) => {

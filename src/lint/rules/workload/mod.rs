@@ -16,7 +16,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::workloads::{UnseenCause, Workloads};
 use crate::model::Unchecked;
-use crate::model::workloads::{Reference, is_judged};
+use crate::model::workloads::{WorkloadReference, is_judged};
 use crate::world::Effective;
 use std::borrow::Cow;
 
@@ -24,14 +24,14 @@ use std::borrow::Cow;
 /// and the names.
 pub(super) fn judged<'n, 'a>(
     workloads: &'n Workloads<'a>,
-) -> impl Iterator<Item = (&'a Effective, &'n Reference<'a>, &'n str)> {
+) -> impl Iterator<Item = (&'a Effective, &'n WorkloadReference<'a>, &'n str)> {
     workloads.references().iter().flat_map(|(object, references)| {
         references.iter().filter_map(|reference| Some((*object, reference, known_name(reference)?)))
     })
 }
 
 /// The name of a reference, when it is known for sure and its kind is one that is judged.
-fn known_name<'r>(reference: &'r Reference<'_>) -> Option<&'r str> {
+fn known_name<'r>(reference: &'r WorkloadReference<'_>) -> Option<&'r str> {
     let namespace = reference.namespace.as_deref();
     let name = reference.name.as_deref()?;
     let known = !is_open(name)
@@ -59,7 +59,7 @@ pub(super) fn unchecked(cause: UnseenCause<'_>) -> Unchecked {
 }
 
 /// `Kind namespace/name` of the target of a reference.
-pub(super) fn target(reference: &Reference<'_>, name: &str) -> String {
+pub(super) fn target(reference: &WorkloadReference<'_>, name: &str) -> String {
     match reference.namespace.as_deref() {
         Some(namespace) => format!("{} {namespace}/{name}", reference.kind),
         None => format!("{} {name}", reference.kind),

@@ -39,14 +39,14 @@ enum Selected {
 
 /// A selector of a kind: where its map of labels stands, what it selects, the level, and
 /// what an empty match means.
-struct Selector {
+struct JudgedSelector {
     pointer: &'static str,
     selected: Selected,
     level: Level,
     why: &'static str,
 }
 
-fn selector(id: &ObjectId) -> Option<Selector> {
+fn selector(id: &ObjectId) -> Option<JudgedSelector> {
     use Selected::{Pods, Services};
     let (pointer, selected, level, why) = match (id.group(), &*id.kind) {
         ("", "Service") => {
@@ -66,15 +66,15 @@ fn selector(id: &ObjectId) -> Option<Selector> {
         }
         _ => return None,
     };
-    Some(Selector { pointer, selected, level, why })
+    Some(JudgedSelector { pointer, selected, level, why })
 }
 
 /// What is selected, by namespace.
-type Labels<'a> = FxHashMap<&'a str, Labelled<'a>>;
+type LabelIndex<'a> = FxHashMap<&'a str, Labelled<'a>>;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
-    let (mut pods, mut services): (Labels<'_>, Labels<'_>) = Default::default();
+    let (mut pods, mut services): (LabelIndex<'_>, LabelIndex<'_>) = Default::default();
     let mut selectors = Vec::new();
     let mut open: FxHashSet<&str> = FxHashSet::default();
     for (member, object) in view.members() {
@@ -97,7 +97,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             peers(object, workloads, report);
         }
     }
-    let mut values: Option<Values<'_>> = None;
+    let mut values: Option<ValueCounts<'_>> = None;
     for (namespace, object, selector) in &selectors {
         let is_known = !open.contains(namespace) && is_complete(workloads, selector.selected, namespace);
         if is_known {
@@ -109,7 +109,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 judge(object, selector, candidates, report);
             }
         } else {
-            let values = values.get_or_insert_with(|| Values::of(view, &selectors));
+            let values = values.get_or_insert_with(|| ValueCounts::of(view, &selectors));
             slip(object, selector, namespace, workloads, values, report);
         }
     }
@@ -159,7 +159,7 @@ const NAMES: [&str; 6] = [
 
 /// How often labels of a cluster have a value: by namespace and key.
 #[derive(Default)]
-struct Values<'a>(FxHashMap<(&'a str, &'static str), OfLabel>);
+struct ValueCounts<'a>(FxHashMap<(&'a str, &'static str), OfLabel>);
 
 /// The values of one label.
 #[derive(Default)]
@@ -168,9 +168,9 @@ struct OfLabel {
     words: OnceLock<Words<String>>,
 }
 
-impl<'a> Values<'a> {
-    fn of(view: &ClusterView<'a>, selectors: &[(&'a str, &'a Effective, Selector)]) -> Values<'a> {
-        let mut values = Values::default();
+impl<'a> ValueCounts<'a> {
+    fn of(view: &ClusterView<'a>, selectors: &[(&'a str, &'a Effective, JudgedSelector)]) -> ValueCounts<'a> {
+        let mut values = ValueCounts::default();
         for (member, object) in view.members() {
             let (id, node) = (&object.id, object.node.get_ref());
             let namespace = id.namespace.as_deref().filter(|_| member.target == ApplyTarget::Local);
@@ -224,10 +224,10 @@ impl<'a> Values<'a> {
 /// namespace but for a letter.
 fn slip(
     object: &Effective,
-    selector: &Selector,
+    selector: &JudgedSelector,
     namespace: &str,
     workloads: &Workloads<'_>,
-    values: &Values<'_>,
+    values: &ValueCounts<'_>,
     report: &mut Reporter<'_>,
 ) {
     let node = object.node.get_ref();
@@ -274,7 +274,12 @@ fn is_complete(workloads: &Workloads<'_>, selected: Selected, namespace: &str) -
     }
 }
 
-fn judge(object: &Effective, selector: &Selector, candidates: &Labelled<'_>, report: &mut Reporter<'_>) {
+fn judge(
+    object: &Effective,
+    selector: &JudgedSelector,
+    candidates: &Labelled<'_>,
+    report: &mut Reporter<'_>,
+) {
     let node = object.node.get_ref();
     let other_namespaces = node.at("/spec/namespaceSelector").is_some_and(|selector| !selector.is_null());
     let expressions = node.items_at("/spec/selector/matchExpressions").next().is_some()

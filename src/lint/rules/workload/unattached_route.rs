@@ -6,10 +6,10 @@
 use super::{dotted, is_open, judged, text};
 use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
-use crate::lint::workloads::{Target, Workloads};
+use crate::lint::workloads::{TargetState, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
-use crate::model::workloads::Reference;
+use crate::model::workloads::WorkloadReference;
 use crate::world::Effective;
 
 pub(crate) static RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
         let found =
             workloads.target(Name::new(&reference.group, "Gateway", reference.namespace.as_deref(), name));
-        if let Target::Here(gateway) = found {
+        if let TargetState::Here(gateway) = found {
             // What no cluster applies may be older than what is there.
             let is_loose = view.cluster.name.is_none() && view.has_entry();
             let level = if is_loose { Level::Warning } else { RULE.level };
@@ -45,7 +45,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 struct Pair<'p, 'a> {
     workloads: &'p Workloads<'a>,
     route: &'p Effective,
-    reference: &'p Reference<'a>,
+    reference: &'p WorkloadReference<'a>,
     gateway: &'p Effective,
     level: Level,
 }
@@ -112,7 +112,7 @@ fn is_allowed(pair: &Pair<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
         "Selector" if !pair.route.id.is_unknown() => {
             let labels = namespaces?.at("/selector/matchLabels")?;
             let found = match pair.workloads.target(Name::new("", "Namespace", None, own)) {
-                Target::Here(namespace) => namespace.node.get_ref().at("/metadata/labels"),
+                TargetState::Here(namespace) => namespace.node.get_ref().at("/metadata/labels"),
                 _ => None,
             };
             let mut known = true;

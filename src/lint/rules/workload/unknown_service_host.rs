@@ -8,7 +8,7 @@ use crate::files::Snapshot;
 use crate::lang::text::{Word, Words};
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::usual::is_slip;
-use crate::lint::workloads::{Near, Target, UnseenCause, Workloads};
+use crate::lint::workloads::{Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{Name, kinds};
 use crate::world::{ApplyTarget, Effective, OpenerCause};
@@ -40,7 +40,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             false => object.id.namespace.as_deref(),
         })
         .collect();
-    let meant = Meant::of_cluster(view, &namespaces);
+    let meant = MeantNamespaces::of_cluster(view, &namespaces);
     for (_, object) in local() {
         let mut told = FxHashSet::default();
         let own = namespace_of(object);
@@ -149,12 +149,12 @@ fn namespace_of(object: &Effective) -> Option<Cow<'_, str>> {
 }
 
 /// The namespaces that a misspelled one may mean.
-struct Meant<'a>(Option<Words<&'a str>>);
+struct MeantNamespaces<'a>(Option<Words<&'a str>>);
 
-impl<'a> Meant<'a> {
+impl<'a> MeantNamespaces<'a> {
     /// Of a cluster that is stated: of what nobody applies a part may be anywhere.
-    fn of_cluster(view: &ClusterView<'_>, namespaces: &FxHashSet<&'a str>) -> Meant<'a> {
-        Meant(view.cluster.name.is_some().then(|| namespaces.iter().copied().collect()))
+    fn of_cluster(view: &ClusterView<'_>, namespaces: &FxHashSet<&'a str>) -> MeantNamespaces<'a> {
+        MeantNamespaces(view.cluster.name.is_some().then(|| namespaces.iter().copied().collect()))
     }
 
     /// The one that differs in a single letter; of short names and of those that count
@@ -165,7 +165,7 @@ impl<'a> Meant<'a> {
         let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
         let has_service = |known: &str| {
             let wanted = Name::new("", "Service", Some(known), host.name);
-            !matches!(workloads.target(wanted), Target::Absent(_))
+            !matches!(workloads.target(wanted), TargetState::Absent(_))
                 || workloads.is_of_release(Some(known), host.name)
         };
         let word = Word::like(namespace);
@@ -258,7 +258,7 @@ fn judge(
     let service = format!("Service {namespace}/{}", host.name);
     let field = dotted(pointer);
     let cause = match workloads.target(Name::new("", "Service", Some(namespace), host.name)) {
-        Target::Here(found) => {
+        TargetState::Here(found) => {
             let known = ports(found);
             if let Some((port, known)) = host.port.zip(known.as_deref())
                 && !known.iter().any(|known| known == port)
@@ -273,8 +273,8 @@ fn judge(
             }
             return;
         }
-        Target::Made(..) => return,
-        Target::Absent(cause) => cause,
+        TargetState::Made(..) => return,
+        TargetState::Absent(cause) => cause,
     };
     let is_service = host.form == HostForm::Service;
     let near = workloads.near("", "Service", Some(namespace), host.name);

@@ -11,10 +11,10 @@ use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::lint::usual::Usual;
-use crate::lint::workloads::{Target, Workloads};
+use crate::lint::workloads::{TargetState, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
-use crate::model::workloads::{Reference, pod_spec, pod_template};
+use crate::model::workloads::{WorkloadReference, pod_spec, pod_template};
 use crate::world::{ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -42,7 +42,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let target =
             workloads.target(Name::new(&reference.group, "Service", reference.namespace.as_deref(), name));
         match target {
-            Target::Here(service) => {
+            TargetState::Here(service) => {
                 let ports = ports.entry(std::ptr::from_ref(service).addr());
                 if let Some(ports) = ports.or_insert_with(|| Ports::of(service)) {
                     backend((object, reference, name), port, (service, ports), report);
@@ -72,7 +72,7 @@ fn usual_ports<'a>(workloads: &Workloads<'a>) -> Usual<'a> {
 
 fn misspelt(
     object: &Effective,
-    reference: &Reference<'_>,
+    reference: &WorkloadReference<'_>,
     name: &str,
     port: NodeRef<'_>,
     usual: &Usual<'_>,
@@ -112,7 +112,7 @@ impl Ports {
 }
 
 fn backend(
-    (object, reference, name): (&Effective, &Reference<'_>, &str),
+    (object, reference, name): (&Effective, &WorkloadReference<'_>, &str),
     port: NodeRef<'_>,
     (service, ports): (&Effective, &Ports),
     report: &mut Reporter<'_>,

@@ -8,7 +8,7 @@ use crate::lint::Finding;
 use crate::plan::{Effect, Side};
 use crate::report::layout::Area;
 use crate::report::plan::sentence;
-use crate::simulate::gating::timeline::{State, SubjectKind};
+use crate::simulate::gating::timeline::{PassState, SubjectKind};
 use serde_json::{Value, json};
 
 impl Drawing<'_, '_> {
@@ -23,7 +23,7 @@ impl Drawing<'_, '_> {
                 let changes = subject.timeline.intervals(range);
                 let is_quiet = changes.len() <= 1;
                 let is_plain = matches!(subject.kind, SubjectKind::Suspend | SubjectKind::CronJob)
-                    && changes.iter().all(|(_, _, state)| *state == State::Opened);
+                    && changes.iter().all(|(_, _, state)| *state == PassState::Opened);
                 if is_quiet && is_plain {
                     continue;
                 }

@@ -5,7 +5,7 @@
 mod item;
 mod json;
 
-use super::Map;
+use super::FleetMap;
 use crate::lang::text::clean;
 use crate::lang::yaml::{Known, Location};
 use crate::lint::Finding;
@@ -35,7 +35,7 @@ const TITLE: u32 = 60;
 const MARGIN: u32 = 24;
 
 /// Everything that the page needs.
-pub(super) fn data(map: &Map<'_>) -> Value {
+pub(super) fn data(map: &FleetMap<'_>) -> Value {
     let mut drawing = Drawing {
         map,
         items: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn data(map: &Map<'_>) -> Value {
 }
 
 struct Drawing<'m, 'a> {
-    map: &'m Map<'a>,
+    map: &'m FleetMap<'a>,
     items: Vec<MapItem<'a>>,
     /// (from, to, kind), the kind by its place in the script's list.
     edges: Vec<(usize, usize, usize)>,

@@ -22,23 +22,23 @@ use crate::model::cluster_api_kinds as kinds;
 use crate::model::{Category, ObjectId, Severity};
 use crate::plan;
 use crate::rewrite::Wanted;
-use crate::rewrite::subject::Text;
+use crate::rewrite::subject::EditableText;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::patches::matches_class;
 use crate::simulate::cluster_api::topology::{Class, Cluster as Managed};
 use crate::simulate::suspend::comment_after;
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use super::parts::Part;
+pub use super::parts::ClassPartKind;
 
 /// What is renamed.
 pub struct PartOfClass<'w> {
     /// The repository.
     pub world: &'w World,
     /// Which kind of part.
-    pub part: Part,
+    pub part: ClassPartKind,
     /// The name of the ClusterClass, and its namespace, where they are stated.
     pub class: Option<(Option<String>, String)>,
     /// Its name.
@@ -68,8 +68,8 @@ impl PartOfClass<'_> {
         let mut series = Series {
             headline: format!("{what} {old} of {id} is called {new}"),
             naive: vec![match self.part {
-                Part::Worker => "Cluster API refuses a class that lacks what a Cluster uses: its Kustomization stops, with all that it applies".to_owned(),
-                Part::Variable => "Cluster API refuses a Cluster with a variable that its class does not define, or renders without its value".to_owned(),
+                ClassPartKind::Worker => "Cluster API refuses a class that lacks what a Cluster uses: its Kustomization stops, with all that it applies".to_owned(),
+                ClassPartKind::Variable => "Cluster API refuses a Cluster with a variable that its class does not define, or renders without its value".to_owned(),
             }],
             ..Series::default()
         };
@@ -123,12 +123,12 @@ impl PartOfClass<'_> {
     fn titles(&self) -> [String; 3] {
         let (old, new) = (&self.old, &self.new);
         match self.part {
-            Part::Worker => [
+            ClassPartKind::Worker => [
                 format!("{new} stands beside {old}, with the same templates and patches"),
                 format!("Clusters use {new} in the place of {old}"),
                 format!("{old} goes"),
             ],
-            Part::Variable => [
+            ClassPartKind::Variable => [
                 format!("{new} stands beside {old}, with its schema and values"),
                 format!("patches use {new} in the place of {old}"),
                 format!("{old} goes"),
@@ -172,7 +172,7 @@ impl PartOfClass<'_> {
     /// The Clusters of the class.
     fn managed<'n>(&self, world: &'n World, id: &ObjectId) -> Vec<Placed<'n>> {
         let is_of = |object: &Effective| {
-            let managed = Managed { object: Object { id: &object.id, node: object.node.get_ref() } };
+            let managed = Managed { object: ScopedObject { id: &object.id, node: object.node.get_ref() } };
             managed.class_ref().is_some_and(|class| {
                 class.name == *id.name && Some(&*class.namespace) == id.namespace.as_deref()
             })
@@ -186,8 +186,8 @@ impl PartOfClass<'_> {
     fn entries<'n>(&self, class: &'n Effective, name: &str) -> Vec<NodeRef<'n>> {
         let node = class.node.get_ref();
         match self.part {
-            Part::Variable => named(node, "/spec/variables", "name", name).collect(),
-            Part::Worker => WorkerKind::BOTH
+            ClassPartKind::Variable => named(node, "/spec/variables", "name", name).collect(),
+            ClassPartKind::Worker => WorkerKind::BOTH
                 .iter()
                 .flat_map(|kind| {
                     named(node, &format!("/spec/workers/{}", kind.list()), "class", name).collect::<Vec<_>>()
@@ -213,15 +213,15 @@ impl PartOfClass<'_> {
         }
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let is_name = match self.part {
-            Part::Variable => {
+            ClassPartKind::Variable => {
                 !new.is_empty() && new.len() <= 256 && !new.contains(['.', '[', ']', ' ']) && new != "builtin"
             }
-            Part::Worker => !new.is_empty() && new.len() <= 256 && new.chars().all(plain),
+            ClassPartKind::Worker => !new.is_empty() && new.len() <= 256 && new.chars().all(plain),
         };
         if !is_name || new == old {
             return refuse(None, format!("`{new}` is no name for the {what} {old}"), "choose another");
         }
-        for (_, patch) in (Class { object: Object { id: &id, node } }).patches() {
+        for (_, patch) in (Class { object: ScopedObject { id: &id, node } }).patches() {
             if let Some(external) = patch.get("external") {
                 let name = patch.str_at("/name").unwrap_or_default();
                 let why =
@@ -233,7 +233,7 @@ impl PartOfClass<'_> {
                 );
             }
         }
-        if self.part == Part::Worker {
+        if self.part == ClassPartKind::Worker {
             self.check_selectors(node)?;
         } else {
             self.check_defaults(&id, node)?;
@@ -256,10 +256,10 @@ impl PartOfClass<'_> {
             if !self.entries(class, old).is_empty() {
                 found.insert(class.id.clone(), class);
             }
-            let view = Class { object: Object { id: &class.id, node: class.node.get_ref() } };
+            let view = Class { object: ScopedObject { id: &class.id, node: class.node.get_ref() } };
             match self.part {
-                Part::Variable => others.extend(view.variables().into_iter().map(|(name, _)| name)),
-                Part::Worker => {
+                ClassPartKind::Variable => others.extend(view.variables().into_iter().map(|(name, _)| name)),
+                ClassPartKind::Worker => {
                     let workers = WorkerKind::BOTH.into_iter().flat_map(|kind| view.workers(kind));
                     others.extend(workers.filter_map(|worker| worker.class));
                 }
@@ -329,11 +329,11 @@ impl PartOfClass<'_> {
     /// Whether something still uses the old name.
     fn is_used(&self, world: &World, id: &ObjectId) -> Result<bool, Vec<Refused>> {
         Ok(match self.part {
-            Part::Worker => {
+            ClassPartKind::Worker => {
                 let clusters = self.managed(world, id);
                 clusters.iter().any(|(_, cluster)| !self.entries_of_cluster(cluster, &self.old).is_empty())
             }
-            Part::Variable => {
+            ClassPartKind::Variable => {
                 let mut used = false;
                 for (_, class) in self.of(world, id) {
                     used |= !self.use_edits(world, class)?.is_empty();
@@ -359,7 +359,7 @@ impl PartOfClass<'_> {
             for entry in self.entries(class, &self.old) {
                 wanted.push(self.copy(world, entry)?);
             }
-            if self.part == Part::Worker {
+            if self.part == ClassPartKind::Worker {
                 for name in selectors(class.node.get_ref()) {
                     if name.as_str().as_deref() == Some(&*self.old) {
                         wanted.push(insert(world, name, Content::str(&*self.new))?);
@@ -367,7 +367,9 @@ impl PartOfClass<'_> {
                 }
             }
         }
-        for (_, cluster) in self.managed(world, id).into_iter().filter(|_| self.part == Part::Variable) {
+        for (_, cluster) in
+            self.managed(world, id).into_iter().filter(|_| self.part == ClassPartKind::Variable)
+        {
             for entry in self.entries_of_cluster(cluster, &self.old) {
                 wanted.push(self.copy(world, entry)?);
             }
@@ -387,7 +389,7 @@ impl PartOfClass<'_> {
             if key == self.part.key() {
                 *value = Content::str(&*self.new);
             }
-            if self.part == Part::Variable && key == "required" {
+            if self.part == ClassPartKind::Variable && key == "required" {
                 *value = Content::Bool(false);
             }
         }
@@ -398,14 +400,14 @@ impl PartOfClass<'_> {
     fn switched(&self, world: &World, id: &ObjectId) -> Result<Vec<Wanted>, Vec<Refused>> {
         let mut wanted = Vec::new();
         match self.part {
-            Part::Worker => {
+            ClassPartKind::Worker => {
                 for (_, cluster) in self.managed(world, id) {
                     for entry in self.entries_of_cluster(cluster, &self.old) {
                         wanted.push(self.set(world, entry, "class", Content::str(&*self.new))?);
                     }
                 }
             }
-            Part::Variable => {
+            ClassPartKind::Variable => {
                 for (_, class) in self.of(world, id) {
                     wanted.extend(self.use_edits(world, class)?);
                     for entry in self.entries(class, &self.old) {
@@ -443,7 +445,7 @@ impl PartOfClass<'_> {
         for (_, class) in self.of(world, id) {
             replace(self.entries(class, &self.old), self.entries(class, &self.new))?;
         }
-        if self.part == Part::Variable {
+        if self.part == ClassPartKind::Variable {
             for (_, cluster) in self.managed(world, id) {
                 replace(
                     self.entries_of_cluster(cluster, &self.old),
@@ -483,7 +485,7 @@ impl PartOfClass<'_> {
             Some(node) => text_at(world, node)?,
             None => {
                 let entry = text(world, entry)?;
-                Text { pointer: format!("{}/{key}", entry.pointer), ..entry }
+                EditableText { pointer: format!("{}/{key}", entry.pointer), ..entry }
             }
         };
         let operation = Operation::Set { pointer: text.pointer, value, comment: None };
@@ -513,7 +515,7 @@ impl PartOfClass<'_> {
                 }
             }
         }
-        if self.part == Part::Worker {
+        if self.part == ClassPartKind::Worker {
             let replaced = plan::plan(before, after).into_iter().find(|effect| {
                 effect.category() == Category::Machines && effect.severity == Severity::Disruptive
             });

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::MutationHandlers;
 use super::mutation::{
-    CanUpdate, Discover, Generate, MutationHook, Responses, Side, Stated, Trouble, Update,
+    CanUpdate, Discover, Generate, MutationHook, Responses, Side, StatedAnswers, Trouble, Update,
 };
-use super::simulate::{self, Event, Request, Simulation, State, Step, StepKind};
+use super::simulate::{self, Event, HookStep, Simulation, SimulationRequest, StepKind, StepState};
 use crate::simulate::behaviour::IN_PLACE_UPDATES;
 use crate::simulate::cluster_api::references::Objects;
 use crate::simulate::cluster_api::rollout::template::differences;
-use crate::simulate::cluster_api::topology::desired::{Desired, Part, desired, desired_with};
+use crate::simulate::cluster_api::topology::desired::{Desired, TemplatePart, desired, desired_with};
 use crate::simulate::cluster_api::topology::part_names::parts;
 use crate::simulate::cluster_api::topology::patches::{GENERATE, VALIDATE, is_external};
 use crate::simulate::cluster_api::topology::{Class, Cluster, text_at};
@@ -43,7 +43,7 @@ pub(crate) struct Extensions<'r> {
 pub(crate) fn simulate<'a>(
     cluster: &Cluster<'a>,
     objects: &Objects<'a>,
-    request: &Request,
+    request: &SimulationRequest,
     extensions: &Extensions<'_>,
 ) -> Result<Simulation, String> {
     let mut simulation = simulate::simulate(cluster, objects, request)?;
@@ -74,11 +74,11 @@ pub(crate) fn simulate<'a>(
 
 /// Everything after the first step that stops is pending, whoever found it.
 fn stop_at_first(simulation: &mut Simulation) {
-    let is_stop = |step: &Step| matches!(step.state, State::Blocked | State::Aborted);
+    let is_stop = |step: &HookStep| matches!(step.state, StepState::Blocked | StepState::Aborted);
     let Some(first) = simulation.steps.iter().position(is_stop) else { return };
     for step in &mut simulation.steps[first + 1..] {
-        if step.state != State::Skipped {
-            step.state = State::Pending;
+        if step.state != StepState::Skipped {
+            step.state = StepState::Pending;
         }
     }
     if let StepKind::Mutation(hook) = simulation.steps[first].kind {
@@ -98,7 +98,7 @@ fn stop_at_first(simulation: &mut Simulation) {
 struct Run<'r, 'a> {
     cluster: &'r Cluster<'a>,
     objects: &'r Objects<'a>,
-    request: &'r Request,
+    request: &'r SimulationRequest,
     extensions: &'r Extensions<'r>,
     class: Option<Class<'a>>,
 }
@@ -114,7 +114,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// The calls with which a ClusterClass is reconciled, before any Cluster of it.
-    fn discovered(&self, notes: &mut Vec<String>) -> Vec<Step> {
+    fn discovered(&self, notes: &mut Vec<String>) -> Vec<HookStep> {
         let stated = &self.extensions.responses.discover_variables;
         let handlers = self.handlers(&["/external/discoverVariablesExtension"]);
         let calls = handlers.into_iter().map(|(_, handler)| {
@@ -134,7 +134,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// The calls with which a desired state is computed, patch by patch.
-    fn topology(&self) -> Vec<Step> {
+    fn topology(&self) -> Vec<HookStep> {
         let responses = self.extensions.responses;
         let generate = self.handlers(&GENERATE).into_iter().map(|(patch, handler)| {
             let trouble = match responses.generated(&handler) {
@@ -142,7 +142,7 @@ impl<'a> Run<'_, 'a> {
                 _ => None,
             };
             let mut step = self.call(MutationHook::GeneratePatches, &handler, trouble, String::new());
-            if step.state == State::Done && step.reason.is_empty() {
+            if step.state == StepState::Done && step.reason.is_empty() {
                 self.generated(&patch, &handler, &mut step);
             }
             step
@@ -154,7 +154,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// What an answer to GeneratePatches changes, or what it is asked about.
-    fn generated(&self, patch: &str, handler: &str, step: &mut Step) {
+    fn generated(&self, patch: &str, handler: &str, step: &mut HookStep) {
         let responses = self.extensions.responses;
         if responses.generated(handler).is_none() {
             let all = self.class.iter().flat_map(|class| parts(self.cluster, class)).collect::<Vec<_>>();
@@ -162,11 +162,11 @@ impl<'a> Run<'_, 'a> {
             return;
         }
         let metadata = self.extensions.template_metadata;
-        let stated = Stated { responses, side: Side::Only };
+        let stated = StatedAnswers { responses, side: Side::Only };
         let Some(new) = desired_with(*self.cluster, self.objects, metadata, stated) else { return };
         let without = desired(*self.cluster, self.objects, metadata);
         if let Some(failure) = new.failures.iter().find(|failure| failure.message.contains(handler)) {
-            step.state = State::Aborted;
+            step.state = StepState::Aborted;
             step.reason = format!("patch {patch}: {}", failure.message);
             step.unblock = vec!["let the extension answer with patches that fit its request".to_owned()];
             return;
@@ -198,7 +198,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// A call of one handler that a ClusterClass names.
-    fn call(&self, hook: MutationHook, handler: &str, trouble: Option<Trouble>, reason: String) -> Step {
+    fn call(&self, hook: MutationHook, handler: &str, trouble: Option<Trouble>, reason: String) -> HookStep {
         let mut step = step(hook, Some(vec![handler.to_owned()]), reason);
         let extension = handler.rsplit_once('.').map_or(handler, |(_, extension)| extension);
         let registered = self.extensions.handlers.as_ref().and_then(|all| all.get(&hook));
@@ -219,7 +219,7 @@ impl<'a> Run<'_, 'a> {
             }
         };
         if let Some(why) = failure {
-            step.state = State::Aborted;
+            step.state = StepState::Aborted;
             step.reason = format!("{why}: the reconcile aborts here and is retried");
             step.unblock = vec!["let the extension be reached and answer with status Success".to_owned()];
         }
@@ -227,7 +227,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// A step of Machines with what is asked before it.
-    fn in_place(&self, mut machines: Step, steps: &mut Vec<Step>) {
+    fn in_place(&self, mut machines: HookStep, steps: &mut Vec<HookStep>) {
         let hook = match machines.kind {
             StepKind::ControlPlane if self.has_kubeadm_control_plane() => MutationHook::CanUpdateMachine,
             StepKind::Workers => MutationHook::CanUpdateMachineSet,
@@ -240,7 +240,7 @@ impl<'a> Run<'_, 'a> {
         }
         let answer = responses.can_update(hook);
         let mut asked = self.question(hook);
-        if asked.state == State::Done {
+        if asked.state == StepState::Done {
             match answer {
                 None => asked.reason = "its answer decides: in place, or replaced".to_owned(),
                 Some(CanUpdate::None) => {
@@ -250,23 +250,23 @@ impl<'a> Run<'_, 'a> {
                 Some(CanUpdate::Unreachable) => self.unreachable(&mut asked),
             }
         }
-        let accepts = answer == Some(CanUpdate::All) && asked.state == State::Done;
+        let accepts = answer == Some(CanUpdate::All) && asked.state == StepState::Done;
         steps.push(asked);
         if accepts {
             let mut update = self.question(MutationHook::UpdateMachine);
             match (update.state, responses.update_machine) {
-                (State::Skipped, _) => {
-                    update.state = State::Aborted;
+                (StepState::Skipped, _) => {
+                    update.state = StepState::Aborted;
                     update.reason = "no handler is registered, and the Machine waits for one".to_owned();
                     update.unblock = vec!["register a handler for UpdateMachine".to_owned()];
                 }
-                (State::Done, Some(Update::InProgress)) => {
-                    update.state = State::Blocked;
+                (StepState::Done, Some(Update::InProgress)) => {
+                    update.state = StepState::Blocked;
                     update.reason = "asked to wait for the first Machine".to_owned();
                     update.unblock = vec!["let the extension answer with retryAfterSeconds 0".to_owned()];
                 }
-                (State::Done, Some(Update::Failure)) => {
-                    update.state = State::Aborted;
+                (StepState::Done, Some(Update::Failure)) => {
+                    update.state = StepState::Aborted;
                     update.reason = "failed: it is called again for the same Machine".to_owned();
                     update.unblock = vec![
                         "let the extension answer with status Success".to_owned(),
@@ -283,17 +283,17 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// A call to the one handler that may be registered for a hook.
-    fn question(&self, hook: MutationHook) -> Step {
+    fn question(&self, hook: MutationHook) -> HookStep {
         let handlers =
             self.extensions.handlers.as_ref().map(|all| all.get(&hook).cloned().unwrap_or_default());
         let mut step = step(hook, handlers, String::new());
         match step.handlers.as_deref() {
             Some([]) => {
-                step.state = State::Skipped;
+                step.state = StepState::Skipped;
                 step.reason = "no handler is registered".to_owned();
             }
             Some([_, _, ..]) => {
-                step.state = State::Aborted;
+                step.state = StepState::Aborted;
                 step.reason = "only one handler may be registered".to_owned();
                 step.unblock = vec![format!("leave one handler for {}", hook.name())];
             }
@@ -302,7 +302,7 @@ impl<'a> Run<'_, 'a> {
         step
     }
 
-    fn unreachable(&self, step: &mut Step) {
+    fn unreachable(&self, step: &mut HookStep) {
         let ignored = |name: &String| self.request.ignoring.contains(name);
         if step.handlers.as_deref().is_some_and(|handlers| handlers.iter().all(ignored)) {
             step.reason = "cannot be reached, which failurePolicy Ignore takes for no patches: Machines are \
@@ -310,7 +310,7 @@ impl<'a> Run<'_, 'a> {
                 .to_owned();
             return;
         }
-        step.state = State::Aborted;
+        step.state = StepState::Aborted;
         step.reason = "cannot be reached: the reconcile aborts here and is retried".to_owned();
         step.unblock = vec!["let the extension be reached, or set failurePolicy Ignore".to_owned()];
     }
@@ -351,12 +351,12 @@ impl<'a> Run<'_, 'a> {
     }
 }
 
-fn step(hook: MutationHook, handlers: Option<Vec<String>>, reason: String) -> Step {
-    Step {
+fn step(hook: MutationHook, handlers: Option<Vec<String>>, reason: String) -> HookStep {
+    HookStep {
         kind: StepKind::Mutation(hook),
         from: None,
         to: None,
-        state: State::Done,
+        state: StepState::Done,
         blocking: false,
         handlers,
         unblock: Vec::new(),
@@ -366,9 +366,9 @@ fn step(hook: MutationHook, handlers: Option<Vec<String>>, reason: String) -> St
 
 /// The templates that differ between two desired states, but for what is not known.
 fn changed_parts(old: &Desired<'_>, new: &Desired<'_>) -> Vec<String> {
-    let before: BTreeMap<String, &Part> = old.templates().collect();
+    let before: BTreeMap<String, &TemplatePart> = old.templates().collect();
     let is_known = |path: &Vec<String>| !is_external(path);
-    let differs = |(name, after): &(String, &Part)| {
+    let differs = |(name, after): &(String, &TemplatePart)| {
         let before = before.get(name).map(|before| &before.template);
         before.is_some_and(|before| differences(before, &after.template).iter().any(is_known))
     };

@@ -67,7 +67,7 @@ impl Question {
 /// A Machine or a MachineSet with the objects that it references, as requests have them.
 #[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Objects {
+struct RequestObjects {
     machine_set: Option<Value>,
     machine: Option<Value>,
     infrastructure_machine_template: Option<Value>,
@@ -77,7 +77,7 @@ struct Objects {
 }
 
 /// An object of a request and the patch of the answer that is for it.
-type Patched = (fn(&mut Objects) -> &mut Option<Value>, &'static str);
+type Patched = (fn(&mut RequestObjects) -> &mut Option<Value>, &'static str);
 
 /// All of them; templates are compared at `spec.template.spec`, the rest at `spec`.
 const PATCHED: [Patched; 6] = [
@@ -96,9 +96,9 @@ pub(super) struct CanUpdate {
     #[serde(default)]
     feature_gate_in_place_updates: Option<bool>,
     #[serde(default)]
-    current: Objects,
+    current: RequestObjects,
     #[serde(default)]
-    desired: Objects,
+    desired: RequestObjects,
     /// Those that are registered.
     #[serde(default)]
     handlers: Vec<String>,
@@ -130,7 +130,7 @@ impl CanUpdate {
                 return no();
             }
         } else {
-            let has = |o: &Objects| o.infrastructure_machine.is_some() && o.bootstrap_config.is_some();
+            let has = |o: &RequestObjects| o.infrastructure_machine.is_some() && o.bootstrap_config.is_some();
             if !has(old) || !has(new) || new.machine.is_none() {
                 return no();
             }
@@ -177,7 +177,7 @@ fn one_only(hook: &str, handlers: &[String]) -> String {
 }
 
 /// `applyPatchesToRequest`: of a patched object only its spec is taken over.
-fn apply(current: &mut Objects, response: &Value) -> Result<(), String> {
+fn apply(current: &mut RequestObjects, response: &Value) -> Result<(), String> {
     for (object, field) in PATCHED {
         let (Some(object), Some(patch)) = (object(current), response.get(field)) else { continue };
         let text = |key: &str| patch.get(key).and_then(Value::as_str);
@@ -209,7 +209,7 @@ fn spec_of(field: &str) -> &'static str {
 }
 
 /// `matchesMachineSet`, `matchesMachine`.
-fn still_different(current: &mut Objects, desired: &mut Objects) -> Vec<String> {
+fn still_different(current: &mut RequestObjects, desired: &mut RequestObjects) -> Vec<String> {
     let mut reasons = Vec::new();
     for (object, field) in PATCHED {
         let (Some(now), Some(then)) = (object(current).clone(), object(desired).clone()) else { continue };

@@ -210,15 +210,16 @@ pub(crate) enum Side {
 
 /// Answers as they hold for one side of a change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stated<'r> {
+pub(crate) struct StatedAnswers<'r> {
     pub responses: &'r Responses,
     pub side: Side,
 }
 
 /// Nothing is known of what extensions answer.
-pub(crate) const UNSTATED: Stated<'static> = Stated { responses: &NOTHING_STATED, side: Side::Only };
+pub(crate) const UNSTATED: StatedAnswers<'static> =
+    StatedAnswers { responses: &NOTHING_STATED, side: Side::Only };
 
-impl Stated<'_> {
+impl StatedAnswers<'_> {
     /// The patches of an extension, and whether they answer the request of this side for sure.
     pub(crate) fn patches(&self, handler: &str) -> Option<(&[PatchItem], bool)> {
         match self.responses.generated(handler)? {

@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::mutation::{Generate, Responses, Side, Stated, UNSTATED, read_patches};
+use super::mutation::{Generate, Responses, Side, StatedAnswers, UNSTATED, read_patches};
 use crate::lang::yaml::{Node, NodeRef, parse_nodes};
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::CORE;
 use crate::model::value::{has_unknown, to_json};
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 use crate::simulate::cluster_api::topology::desired::desired_with;
 use crate::simulate::cluster_api::topology::patches::{Patching, Role, VALIDATE, selects};
 use crate::simulate::cluster_api::topology::template::{enabled, render};
-use crate::simulate::cluster_api::topology::variables::{self, Variables};
+use crate::simulate::cluster_api::topology::variables::{self, TopologyVariables};
 use crate::simulate::cluster_api::topology::{Cluster, text_at};
 
 /// One question, by the name of upstream's function.
 #[derive(Deserialize)]
 #[serde(tag = "function", rename_all = "camelCase")]
 pub(super) enum Question {
-    MatchesSelector(Selector),
+    MatchesSelector(TemplateSelector),
     PatchIsEnabled {
         #[serde(default, rename = "enabledIf")]
         enabled_if: String,
@@ -65,7 +65,7 @@ impl Question {
         Ok(match self {
             Self::MatchesSelector(question) => json!({"match": question.answer()?}),
             Self::PatchIsEnabled { enabled_if, variables } => {
-                match enabled(Some(&enabled_if), &Variables::of(variables)) {
+                match enabled(Some(&enabled_if), &TopologyVariables::of(variables)) {
                     Some(enabled) => json!({"enabled": enabled}),
                     None => json!({"error": "it cannot be rendered"}),
                 }
@@ -74,7 +74,7 @@ impl Question {
                 or_error(value_of(node_of(&patch)?.get_ref(), &variables))
             }
             Self::RenderValueTemplate { template, variables } => {
-                or_error(Ok(render(&template, &Variables::of(variables))))
+                or_error(Ok(render(&template, &TopologyVariables::of(variables))))
             }
             Self::ParsePathSegment { segment } => match variables::segment(&segment) {
                 Some((path, index)) => json!({"path": path, "index": index}),
@@ -95,7 +95,7 @@ fn node_of(value: &Value) -> Result<Node, String> {
 /// `matchesSelector`: a template is told by the field that references it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Selector {
+pub(super) struct TemplateSelector {
     api_version: String,
     kind: String,
     #[serde(default)]
@@ -112,7 +112,7 @@ struct Holder {
     field_path: String,
 }
 
-impl Selector {
+impl TemplateSelector {
     fn answer(&self) -> Result<bool, String> {
         let class = |kind: &str| {
             self.template_variables.pointer(&format!("/builtin/{kind}/class")).and_then(Value::as_str)
@@ -142,12 +142,12 @@ pub(super) struct Generation {
     patch: Value,
     #[serde(default)]
     variables: Map<String, Value>,
-    items: Vec<Template>,
+    items: Vec<RequestTemplate>,
 }
 
 /// A template of a request.
 #[derive(Deserialize)]
-struct Template {
+struct RequestTemplate {
     uid: String,
     #[serde(default)]
     holder: Holder,
@@ -177,7 +177,7 @@ impl Generation {
             let variables = Value::Object(all);
             let mut operations = Vec::new();
             for definition in patch.get_ref().items_at("/definitions") {
-                let selector = Selector {
+                let selector = TemplateSelector {
                     api_version: text("apiVersion"),
                     kind: text("kind"),
                     holder: template.holder.clone(),
@@ -207,7 +207,7 @@ impl Generation {
 
 /// `calculateValue`.
 fn value_of(operation: NodeRef<'_>, variables: &Value) -> Result<Value, String> {
-    let variables = Variables::of(variables.clone());
+    let variables = TopologyVariables::of(variables.clone());
     let patching = Patching {
         api_version: "",
         kind: "",
@@ -236,7 +236,7 @@ impl Topology {
         let nodes = self.objects.iter().map(node_of).collect::<Result<Vec<_>, _>>()?;
         let ids: Vec<Option<ObjectId>> = nodes.iter().map(|node| ObjectId::of(node.get_ref())).collect();
         let pairs = ids.iter().zip(&nodes).filter_map(|(id, node)| Some((id.as_ref()?, node)));
-        let objects = Objects::new(pairs.map(|(id, node)| Object { id, node: node.get_ref() }));
+        let objects = Objects::new(pairs.map(|(id, node)| ScopedObject { id, node: node.get_ref() }));
         let cluster =
             objects.of_kind(CORE, "Cluster").next().ok_or("there is no Cluster among the objects")?;
         ask(Cluster { object: cluster }, &objects)
@@ -247,7 +247,7 @@ impl Topology {
         self.with(|cluster, objects| {
             let class = cluster.class(objects)?;
             let global = variables::global(&cluster, &class);
-            let json = |variables: &Variables| {
+            let json = |variables: &TopologyVariables| {
                 Value::Object(variables.all().map(|(name, value)| (name.clone(), value.clone())).collect())
             };
             let workers = cluster.all_workers();
@@ -277,7 +277,7 @@ impl Topology {
             responses.generate_patches.push((Some(handler.clone()), answer));
         }
         self.with(|cluster, objects| {
-            let stated = Stated { responses: &responses, side: Side::Only };
+            let stated = StatedAnswers { responses: &responses, side: Side::Only };
             let desired = desired_with(cluster, objects, true, stated)?;
             let is_refused = desired.class.patches().iter().any(|(_, patch)| {
                 text_at(*patch, &VALIDATE).is_some_and(|handler| refused.contains(&handler))

@@ -8,7 +8,7 @@ use super::{Hook, MutationHandlers, handlers, ignoring, mutation_handlers};
 use crate::config::Extension;
 use crate::lang::yaml::{Known, NodeRef};
 use crate::model::cluster_api_kinds::RUNTIME;
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The label that the API server gives every Namespace: its name.
@@ -34,7 +34,7 @@ pub(crate) struct Called {
 /// Who answers for Clusters of a namespace: of the extensions that are stated, those that
 /// its ExtensionConfig doesn't keep from it.
 pub(crate) fn called(extensions: &[Extension], objects: &Objects<'_>, namespace: &str) -> Called {
-    let configs: Vec<Object<'_>> = objects.of_kind(RUNTIME, "ExtensionConfig").collect();
+    let configs: Vec<ScopedObject<'_>> = objects.of_kind(RUNTIME, "ExtensionConfig").collect();
     let mut notes = Vec::new();
     let mut out = BTreeSet::new();
     for config in &configs {
@@ -68,15 +68,17 @@ pub(crate) fn called(extensions: &[Extension], objects: &Objects<'_>, namespace:
 
 /// Whether the selector of an ExtensionConfig selects a namespace. What labels a Namespace
 /// has beyond those that the repository states, others may have given it.
-fn selects(config: Object<'_>, namespace: &str, objects: &Objects<'_>) -> Known<bool> {
+fn selects(config: ScopedObject<'_>, namespace: &str, objects: &Objects<'_>) -> Known<bool> {
     let Some(selector) = config.node.at("/spec/namespaceSelector").filter(|node| !node.is_null()) else {
         return Known::Value(true);
     };
     if selector.is_unknown() {
         return Known::Unknown;
     }
-    let labels =
-        Labels { namespace, node: objects.of_name("", "Namespace", namespace).map(|object| object.node) };
+    let labels = NamespaceLabels {
+        namespace,
+        node: objects.of_name("", "Namespace", namespace).map(|object| object.node),
+    };
     let pairs = selector.entries_at("/matchLabels").map(|entry| match entry.value.as_str() {
         Some(value) if !entry.value.is_unknown() => labels.is_one_of(&entry.key, &[value.into_owned()]),
         _ => Known::Unknown,
@@ -94,12 +96,12 @@ fn selects(config: Object<'_>, namespace: &str, objects: &Objects<'_>) -> Known<
 }
 
 /// What is known of a Namespace's labels.
-struct Labels<'a> {
+struct NamespaceLabels<'a> {
     namespace: &'a str,
     node: Option<NodeRef<'a>>,
 }
 
-impl Labels<'_> {
+impl NamespaceLabels<'_> {
     /// The value of a label; unknown where nothing here states it.
     fn value(&self, key: &str) -> Known<String> {
         if key == OWN_NAME {

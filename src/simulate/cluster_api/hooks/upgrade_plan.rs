@@ -164,7 +164,7 @@ pub(crate) fn default_and_validate(
     let target = parse(desired, "Cluster version")?;
     let current = parse(control_plane, "ControlPlane version")?;
     let min_workers = min_workers.map(|v| parse(v, "min workers version")).transpose()?;
-    let mut known = Known {
+    let mut known = KnownVersions {
         minors: BTreeMap::from([(current.minor, control_plane)]),
         positions: BTreeMap::from([(control_plane, None)]),
     };
@@ -201,7 +201,7 @@ pub(crate) fn default_and_validate(
 
 /// Versions that the control plane has or gets: per minor the last, and the
 /// position of each in the plan (`None` for the one that it has).
-struct Known<'a> {
+struct KnownVersions<'a> {
     minors: BTreeMap<u64, &'a str>,
     positions: BTreeMap<&'a str, Option<usize>>,
 }
@@ -211,7 +211,7 @@ fn validate_control_plane<'a>(
     desired: &str,
     current: &Version,
     steps: &'a [String],
-    known: &mut Known<'a>,
+    known: &mut KnownVersions<'a>,
 ) -> Result<(), String> {
     if current.compare_with_build(target) == Order::Equal {
         return if steps.is_empty() {
@@ -255,7 +255,7 @@ fn default_worker_stops(
     oldest: &Version,
     target: &Version,
     desired: &str,
-    known: &Known<'_>,
+    known: &KnownVersions<'_>,
 ) -> Result<Vec<String>, String> {
     let mut stops = Vec::new();
     let mut minor = oldest.minor + 3;
@@ -278,7 +278,7 @@ fn validate_workers(
     target: &Version,
     desired: &str,
     stops: &[String],
-    known: &Known<'_>,
+    known: &KnownVersions<'_>,
 ) -> Result<(), String> {
     let mut last = oldest.clone();
     for (index, text) in stops.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::simulate::cluster_api::hooks::selection::called;
 
 /// What comes of the question whether Machines can be changed in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum InPlaceVerdict {
     /// Nobody is asked, or the answer is no; with the reason where one is to be told.
     No(Option<String>),
     /// An extension may be there, and may accept.
@@ -35,11 +35,11 @@ pub(super) struct InPlaceGate {
 
 impl Comparison<'_, '_> {
     /// What comes of a question about Machines of a namespace.
-    pub(super) fn verdict(&self, hook: MutationHook, namespace: &str) -> Verdict {
+    pub(super) fn verdict(&self, hook: MutationHook, namespace: &str) -> InPlaceVerdict {
         let (conditions, name) = (&self.conditions, hook.name());
         let gate = conditions.in_place;
         let Some(answer) = self.responses.can_update(hook) else {
-            return if gate.is_on { Verdict::Maybe } else { Verdict::No(None) };
+            return if gate.is_on { InPlaceVerdict::Maybe } else { InPlaceVerdict::No(None) };
         };
         if gate.is_stated && !gate.is_on {
             return no(format!("{name} is not called: the feature gate InPlaceUpdates is off"));
@@ -52,7 +52,7 @@ impl Comparison<'_, '_> {
         let handlers = of(hook);
         match handlers.as_deref() {
             Some([]) => return no(format!("{name} is not called: no handler is registered for it")),
-            Some(several @ [_, _, ..]) => return Verdict::Fails(one_only(hook, several)),
+            Some(several @ [_, _, ..]) => return InPlaceVerdict::Fails(one_only(hook, several)),
             _ => {}
         }
         let is_ignored = handlers.iter().flatten().any(|handler| called.ignoring.contains(handler));
@@ -61,21 +61,23 @@ impl Comparison<'_, '_> {
             CanUpdate::Unreachable if is_ignored => {
                 no(format!("{name} cannot be reached, which failurePolicy Ignore takes for no patches"))
             }
-            CanUpdate::Unreachable => Verdict::Fails(format!(
+            CanUpdate::Unreachable => InPlaceVerdict::Fails(format!(
                 "{name} cannot be reached, so no Machine is replaced or changed until it is"
             )),
             CanUpdate::All => match of(MutationHook::UpdateMachine).as_deref() {
                 // `callUpdateMachineHook`: to find no handler is an error.
-                Some([]) => Verdict::Yes(Some(Update::Failure)),
-                Some(several @ [_, _, ..]) => Verdict::Fails(one_only(MutationHook::UpdateMachine, several)),
-                _ => Verdict::Yes(self.responses.update_machine),
+                Some([]) => InPlaceVerdict::Yes(Some(Update::Failure)),
+                Some(several @ [_, _, ..]) => {
+                    InPlaceVerdict::Fails(one_only(MutationHook::UpdateMachine, several))
+                }
+                _ => InPlaceVerdict::Yes(self.responses.update_machine),
             },
         }
     }
 }
 
-fn no(why: String) -> Verdict {
-    Verdict::No(Some(why))
+fn no(why: String) -> InPlaceVerdict {
+    InPlaceVerdict::No(Some(why))
 }
 
 fn one_only(hook: MutationHook, handlers: &[String]) -> String {

@@ -12,7 +12,7 @@ mod upgrade;
 use std::collections::BTreeSet;
 
 use in_place::InPlaceGate;
-use part::{MAYBE_IN_PLACE, MIGRATED, Origin, Part, is_on_both_sides, strategy};
+use part::{MAYBE_IN_PLACE, MIGRATED, Origin, ReplacementPart, is_on_both_sides, strategy};
 use serde_json::{Map, Value};
 
 use crate::config::Feature;
@@ -22,7 +22,9 @@ use crate::model::value::{has_unknown, to_json};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, NOTHING_STATED, Responses};
 use crate::simulate::cluster_api::hooks::simulate::Event;
-use crate::simulate::cluster_api::references::{Object, Objects, Scope, has_cluster_api, scopes_of};
+use crate::simulate::cluster_api::references::{
+    Objects, ScopedObject, TargetScope, has_cluster_api, scopes_of,
+};
 use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::rollout::field;
 use crate::simulate::cluster_api::rollout::field::Judgement;
@@ -68,8 +70,8 @@ pub(crate) fn effects(
     targets.dedup();
     let mut changes = Vec::new();
     for target in targets {
-        let nothing = Scope { cluster: None, target: target.clone(), objects: Objects::default() };
-        let of = |scopes: &'_ [Scope<'_>]| scopes.iter().position(|scope| scope.target == *target);
+        let nothing = TargetScope { cluster: None, target: target.clone(), objects: Objects::default() };
+        let of = |scopes: &'_ [TargetScope<'_>]| scopes.iter().position(|scope| scope.target == *target);
         let old = of(&before).map_or(&nothing, |index| &before[index]);
         let new = of(&after).map_or(&nothing, |index| &after[index]);
         let conditions = conditions(if new.cluster.is_some() { new } else { old });
@@ -79,7 +81,7 @@ pub(crate) fn effects(
 }
 
 /// Templates that standalone objects reference and that were edited in place.
-pub(crate) fn template_edits(before: &Scope<'_>, after: &Scope<'_>) -> Vec<MachineChange> {
+pub(crate) fn template_edits(before: &TargetScope<'_>, after: &TargetScope<'_>) -> Vec<MachineChange> {
     let mut changes = Vec::new();
     Comparison { before, after, conditions: conditions(after), responses: &NOTHING_STATED }
         .templates(&mut changes);
@@ -97,7 +99,7 @@ struct Conditions {
     minor: Option<u64>,
 }
 
-fn conditions(scope: &Scope<'_>) -> Conditions {
+fn conditions(scope: &TargetScope<'_>) -> Conditions {
     let settings = scope.cluster.map(|cluster| &cluster.settings);
     let feature = |feature| settings.and_then(|s| s.feature(feature).value);
     let version = settings.and_then(|s| s.cluster_api.value);
@@ -121,8 +123,8 @@ fn conditions(scope: &Scope<'_>) -> Conditions {
 }
 
 struct Comparison<'c, 'a> {
-    before: &'c Scope<'a>,
-    after: &'c Scope<'a>,
+    before: &'c TargetScope<'a>,
+    after: &'c TargetScope<'a>,
     conditions: Conditions,
     responses: &'c Responses,
 }
@@ -170,16 +172,17 @@ impl Comparison<'_, '_> {
 
     /// The object of the same identity before the change. Of several, one that is
     /// still there as it was is another one.
-    fn same<'o>(&'o self, after: Object<'_>) -> Option<Object<'o>> {
+    fn same<'o>(&'o self, after: ScopedObject<'_>) -> Option<ScopedObject<'o>> {
         let id = after.id;
-        let alike = |other: &Object<'_>| other.id.name == id.name && other.id.namespace == id.namespace;
-        let equal = |a: &Object<'_>, b: &Object<'_>| a.node.same_value(b.node) == Known::Value(true);
-        let before: Vec<Object<'o>> =
+        let alike = |other: &ScopedObject<'_>| other.id.name == id.name && other.id.namespace == id.namespace;
+        let equal =
+            |a: &ScopedObject<'_>, b: &ScopedObject<'_>| a.node.same_value(b.node) == Known::Value(true);
+        let before: Vec<ScopedObject<'o>> =
             self.before.objects.of_kind(id.group(), &id.kind).filter(alike).collect();
         if before.len() < 2 {
             return before.first().copied();
         }
-        let kept = |o: &&Object<'_>| {
+        let kept = |o: &&ScopedObject<'_>| {
             self.after.objects.of_kind(id.group(), &id.kind).filter(alike).any(|other| equal(o, &other))
         };
         let twin = before.iter().find(|o| equal(o, &after));
@@ -187,7 +190,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Why nothing of an object is reconciled: it or its Cluster is paused.
-    fn pause(&self, object: Object<'_>) -> Option<String> {
+    fn pause(&self, object: ScopedObject<'_>) -> Option<String> {
         const PAUSED: &str = "cluster.x-k8s.io/paused";
         let cluster = text_at(object.node, &["/spec/clusterName"])
             .or_else(|| text_at(object.node, &["/metadata/labels/cluster.x-k8s.io~1cluster-name"]));
@@ -203,10 +206,15 @@ impl Comparison<'_, '_> {
             .then(|| "it is paused by annotation, so nothing is reconciled until it is not".to_owned())
     }
 
-    fn health_check(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
-        let mut part = Part::new(self, after.id, "MachineHealthCheck", None, changes);
+    fn health_check(
+        &self,
+        before: ScopedObject<'_>,
+        after: ScopedObject<'_>,
+        changes: &mut Vec<MachineChange>,
+    ) {
+        let mut part = ReplacementPart::new(self, after.id, "MachineHealthCheck", None, changes);
         let is_migrated = before.id.api_version != after.id.api_version;
-        let spec = |object: Object<'_>| {
+        let spec = |object: ScopedObject<'_>| {
             let spec = object.node.at("/spec").map(to_json).unwrap_or_default();
             if is_migrated { fields::health_check_spec(spec) } else { spec }
         };
@@ -236,9 +244,14 @@ impl Comparison<'_, '_> {
         part.finish();
     }
 
-    fn control_plane(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
+    fn control_plane(
+        &self,
+        before: ScopedObject<'_>,
+        after: ScopedObject<'_>,
+        changes: &mut Vec<MachineChange>,
+    ) {
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
-        let mut part = Part::new(self, after.id, "KubeadmControlPlane", replicas, changes);
+        let mut part = ReplacementPart::new(self, after.id, "KubeadmControlPlane", replicas, changes);
         part.paused = self.pause(after);
         let old = fields::of_object(Table::ControlPlane, before.node);
         let new = fields::of_object(Table::ControlPlane, after.node);
@@ -249,9 +262,9 @@ impl Comparison<'_, '_> {
         let stacked =
             kubeadm.pointer("/clusterConfiguration/etcd/external").is_none() && !has_unknown(&kubeadm);
         part.fields(&old, &new, |name, old, new| field::kubeadm_control_plane(name, old, new, stacked));
-        let json = |object: Object<'_>| object.node.at(spec).map(to_json).unwrap_or_default();
+        let json = |object: ScopedObject<'_>| object.node.at(spec).map(to_json).unwrap_or_default();
         let version = text_at(after.node, &["/spec/version"]).unwrap_or_default();
-        let api = |object: Object<'_>| text_at(object.node, &["/apiVersion"]);
+        let api = |object: ScopedObject<'_>| text_at(object.node, &["/apiVersion"]);
         part.kubeadm(
             (json(before), json(after)),
             api(before) != api(after),
@@ -260,16 +273,16 @@ impl Comparison<'_, '_> {
             (before.node.location_at(spec), after.node.location_at(spec)),
         );
         let template = "/spec/machineTemplate/metadata";
-        let metadata = |object: Object<'_>, at: &str| metadata_at(object.node, at);
+        let metadata = |object: ScopedObject<'_>, at: &str| metadata_at(object.node, at);
         part.metadata(&metadata(before, template), &metadata(after, template), COPIED);
         part.metadata(&metadata(before, "/metadata"), &metadata(after, "/metadata"), NOT_COPIED);
         part.finish();
     }
 
-    fn worker(&self, before: Object<'_>, after: Object<'_>, changes: &mut Vec<MachineChange>) {
+    fn worker(&self, before: ScopedObject<'_>, after: ScopedObject<'_>, changes: &mut Vec<MachineChange>) {
         let kind = after.id.kind.to_string();
         let replicas = after.node.at("/spec/replicas").and_then(NodeRef::as_int);
-        let mut part = Part::new(self, after.id, &kind, replicas, changes);
+        let mut part = ReplacementPart::new(self, after.id, &kind, replicas, changes);
         part.paused = self.pause(after);
         if after.node.at("/spec/paused").and_then(NodeRef::as_bool) == Some(true) {
             part.rollout_waits = Some("spec.paused holds the rollout until it is false".to_owned());
@@ -283,7 +296,7 @@ impl Comparison<'_, '_> {
         }
         part.fields(&old, &new, |name, _, value| field::worker(&kind, name, value));
         let template = "/spec/template/metadata";
-        let metadata = |object: Object<'_>, at: &str| metadata_at(object.node, at);
+        let metadata = |object: ScopedObject<'_>, at: &str| metadata_at(object.node, at);
         part.metadata(&metadata(before, template), &metadata(after, template), COPIED);
         part.metadata(&metadata(before, "/metadata"), &metadata(after, "/metadata"), NOT_COPIED);
         part.finish();
@@ -315,7 +328,7 @@ impl Comparison<'_, '_> {
         for after in self.after.objects.iter().filter(|o| o.id.kind.ends_with("Template")) {
             let key = (after.id.kind.to_string(), after.namespace().to_owned(), after.name().to_owned());
             let Some(before) = self.same(after).filter(|_| used.contains(&key)) else { continue };
-            let spec = |object: Object<'_>| object.node.at("/spec").map(to_json).unwrap_or_default();
+            let spec = |object: ScopedObject<'_>| object.node.at("/spec").map(to_json).unwrap_or_default();
             let (old, new) = (spec(before), spec(after));
             if old == new {
                 continue;
@@ -348,11 +361,11 @@ const COPIED: Judgement =
 const NOT_COPIED: Judgement = (EffectKind::ObjectOnly, "top-level metadata reaches no Machine");
 
 /// Whether an object of its kind has a name that is not known, and so may be it.
-fn has_unnamed(objects: &Objects<'_>, object: Object<'_>) -> bool {
+fn has_unnamed(objects: &Objects<'_>, object: ScopedObject<'_>) -> bool {
     objects.of_kind(object.id.group(), &object.id.kind).any(|o| o.id.is_unknown())
 }
 
-fn is_among(objects: &Objects<'_>, object: Object<'_>) -> bool {
+fn is_among(objects: &Objects<'_>, object: ScopedObject<'_>) -> bool {
     objects
         .of_kind(object.id.group(), &object.id.kind)
         .any(|o| o.id.name == object.id.name && o.id.namespace == object.id.namespace)

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::in_place::{self, Verdict};
+use super::in_place::{self, InPlaceVerdict};
 use super::{Comparison, MachineChange};
 use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::model::value::{has_unknown, unknown};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Update};
-use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source};
+use crate::simulate::cluster_api::propagation::{KeySource, Keys, Metadata, MetadataEntry};
 use crate::simulate::cluster_api::rollout::field::Judgement;
 use crate::simulate::cluster_api::rollout::{RolloutEffect, field, kubeadm_config, template};
 use crate::simulate::cluster_api::topology::fields;
@@ -19,7 +19,7 @@ use crate::world::ApplyTarget;
 
 /// Collects the effects of one control plane or worker, whose causes of
 /// replacement are one effect: its Machines are replaced once.
-pub(super) struct Part<'p> {
+pub(super) struct ReplacementPart<'p> {
     pub(super) object: ObjectId,
     pub(super) applied_to: ApplyTarget,
     pub(super) target: String,
@@ -28,7 +28,7 @@ pub(super) struct Part<'p> {
     pub(super) entry: Option<(String, String)>,
     pub(super) machines: Option<i64>,
     /// Who is asked whether Machines can be changed in place, and what comes of it.
-    pub(super) in_place: (Option<MutationHook>, Verdict),
+    pub(super) in_place: (Option<MutationHook>, InPlaceVerdict),
     /// How Machines are replaced: `rollout.strategy`.
     pub(super) strategy: Option<Value>,
     /// Why everything but replacement waits.
@@ -51,7 +51,7 @@ pub(super) struct Part<'p> {
     pub(super) changes: &'p mut Vec<MachineChange>,
 }
 
-impl<'p> Part<'p> {
+impl<'p> ReplacementPart<'p> {
     pub(super) fn new(
         comparison: &Comparison<'_, '_>,
         object: &ObjectId,
@@ -59,7 +59,7 @@ impl<'p> Part<'p> {
         machines: Option<i64>,
         changes: &'p mut Vec<MachineChange>,
     ) -> Self {
-        Part {
+        ReplacementPart {
             object: object.clone(),
             applied_to: comparison.after.target.clone(),
             target: target.to_owned(),
@@ -67,7 +67,11 @@ impl<'p> Part<'p> {
             machines,
             in_place: (
                 None,
-                if comparison.conditions.in_place.is_on { Verdict::Maybe } else { Verdict::No(None) },
+                if comparison.conditions.in_place.is_on {
+                    InPlaceVerdict::Maybe
+                } else {
+                    InPlaceVerdict::No(None)
+                },
             ),
             strategy: None,
             held: None,
@@ -262,22 +266,23 @@ impl<'p> Part<'p> {
             origin.tell(&mut change);
         }
         let effect = &mut change.effect;
-        let (hook, mut verdict) = std::mem::replace(&mut self.in_place, (None, Verdict::No(None)));
+        let (hook, mut verdict) = std::mem::replace(&mut self.in_place, (None, InPlaceVerdict::No(None)));
         // A time that has come asks for new Machines (`ShouldRolloutAfter`, `ShouldRolloutBefore`).
         let is_due = |field: &String| field.contains("/rollout/") || field.contains("/rolloutAfter");
-        if matches!(verdict, Verdict::Yes(_)) && self.rolled.iter().any(is_due) {
-            verdict = Verdict::No(Some("what asks for new Machines is not changed in place".to_owned()));
+        if matches!(verdict, InPlaceVerdict::Yes(_)) && self.rolled.iter().any(is_due) {
+            verdict =
+                InPlaceVerdict::No(Some("what asks for new Machines is not changed in place".to_owned()));
         }
         let changed = hook
             .zip(self.machines)
             .map(|(hook, machines)| in_place::changed(hook, self.strategy.as_ref(), machines));
-        if let (Verdict::Yes(_), Some(hook), Some(0)) = (&verdict, hook, changed) {
-            verdict = Verdict::No(Some(in_place::replaced_first(hook)));
+        if let (InPlaceVerdict::Yes(_), Some(hook), Some(0)) = (&verdict, hook, changed) {
+            verdict = InPlaceVerdict::No(Some(in_place::replaced_first(hook)));
         }
         if self.on_delete {
             // Nothing is replaced by itself, so no Machine counts.
             effect.effect = EffectKind::NewMachinesOnly;
-        } else if let (Verdict::Yes(update), Some(hook)) = (&verdict, hook) {
+        } else if let (InPlaceVerdict::Yes(update), Some(hook)) = (&verdict, hook) {
             effect.effect = EffectKind::UpdatedInPlace;
             effect.reason = format!("{what}: {} accepts it in place", hook.name());
             effect.details.extend(self.machines.map(|machines| ("machines".to_owned(), json!(machines))));
@@ -300,11 +305,11 @@ impl<'p> Part<'p> {
         let mut stops = None;
         match verdict {
             _ if self.on_delete => {}
-            Verdict::No(why) => effect.consequences.extend(why),
-            Verdict::Maybe => effect.consequences.push(MAYBE_IN_PLACE.to_owned()),
-            Verdict::Yes(Some(Update::Failure)) => stops = Some("UpdateMachine fails".to_owned()),
-            Verdict::Yes(_) => {}
-            Verdict::Fails(why) => stops = Some(why),
+            InPlaceVerdict::No(why) => effect.consequences.extend(why),
+            InPlaceVerdict::Maybe => effect.consequences.push(MAYBE_IN_PLACE.to_owned()),
+            InPlaceVerdict::Yes(Some(Update::Failure)) => stops = Some("UpdateMachine fails".to_owned()),
+            InPlaceVerdict::Yes(_) => {}
+            InPlaceVerdict::Fails(why) => stops = Some(why),
         }
         if let Some(why) = self.paused.or(self.rollout_waits).or(stops) {
             effect.details.insert("then".to_owned(), json!(effect.effect.name()));
@@ -389,7 +394,7 @@ fn phrase(field: &str, before: &Value, after: &Value) -> String {
 /// Where a key is written, of one that the repository states.
 fn field_of(entry: &MetadataEntry) -> Option<(String, Option<Location>)> {
     match &entry.source {
-        Source::Field { pointer, location } => Some((pointer.clone(), location.clone())),
-        Source::Controller(_) => None,
+        KeySource::Field { pointer, location } => Some((pointer.clone(), location.clone())),
+        KeySource::Controller(_) => None,
     }
 }

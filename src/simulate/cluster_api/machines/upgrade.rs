@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::in_place::{Verdict, changed, progress, replaced_first};
+use super::in_place::{InPlaceVerdict, changed, progress, replaced_first};
 use super::{Comparison, MAYBE_IN_PLACE};
 use crate::lang::yaml::NodeRef;
 use crate::model::EffectKind;
@@ -96,18 +96,19 @@ impl Machines {
         part: &str,
         machines: i64,
         when: &str,
-        verdict: Option<(MutationHook, Verdict)>,
+        verdict: Option<(MutationHook, InPlaceVerdict)>,
         strategy: Option<&serde_json::Value>,
     ) {
         let count = |n: i64| if n == 1 { "1 Machine".to_owned() } else { format!("{n} Machines") };
         let replaced = format!("{part}: {}, {when}", count(machines));
         let (hook, verdict) = match verdict {
             Some((hook, verdict)) => (hook, verdict),
-            None => (MutationHook::CanUpdateMachine, Verdict::No(None)),
+            None => (MutationHook::CanUpdateMachine, InPlaceVerdict::No(None)),
         };
-        let in_place = if matches!(verdict, Verdict::Yes(_)) { changed(hook, strategy, machines) } else { 0 };
+        let in_place =
+            if matches!(verdict, InPlaceVerdict::Yes(_)) { changed(hook, strategy, machines) } else { 0 };
         let told = match &verdict {
-            Verdict::Yes(update) if in_place > 0 => {
+            InPlaceVerdict::Yes(update) if in_place > 0 => {
                 self.changed += machines;
                 let rest = if in_place < machines { ", one for a new one" } else { "" };
                 if *update == Some(Update::Failure) {
@@ -116,14 +117,14 @@ impl Machines {
                 let progress = progress(*update).map(|text| format!("; {text}")).unwrap_or_default();
                 format!("{part}: {in_place} of {} in place{rest}, {when}{progress}", count(machines))
             }
-            Verdict::Yes(_) => format!("{replaced}; {}", replaced_first(hook)),
-            Verdict::No(Some(why)) => format!("{replaced}; {why}"),
-            Verdict::No(None) => replaced,
-            Verdict::Maybe => {
+            InPlaceVerdict::Yes(_) => format!("{replaced}; {}", replaced_first(hook)),
+            InPlaceVerdict::No(Some(why)) => format!("{replaced}; {why}"),
+            InPlaceVerdict::No(None) => replaced,
+            InPlaceVerdict::Maybe => {
                 self.maybe_in_place = true;
                 replaced
             }
-            Verdict::Fails(why) => {
+            InPlaceVerdict::Fails(why) => {
                 self.stops.push(why.clone());
                 replaced
             }

@@ -42,7 +42,7 @@ pub(crate) const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-gr
 
 /// Where a key's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     /// A field that the repository states.
     Field {
         /// JSON Pointer of the map that holds the key, such as
@@ -61,12 +61,12 @@ pub struct MetadataEntry {
     /// Its value; `None` when it is known in the cluster only.
     pub value: Option<String>,
     /// Where it comes from.
-    pub source: Source,
+    pub source: KeySource,
 }
 
 impl MetadataEntry {
     fn forced(value: Option<&str>, by: &'static str) -> Self {
-        Self { value: value.map(str::to_owned), source: Source::Controller(by) }
+        Self { value: value.map(str::to_owned), source: KeySource::Controller(by) }
     }
 }
 

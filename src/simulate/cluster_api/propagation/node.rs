@@ -124,7 +124,7 @@ pub struct MachineTaint {
 
 /// The part of a Node that its Machine may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct NodeMetadata {
     /// `metadata.labels`.
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`.
@@ -135,7 +135,7 @@ pub struct Node {
 
 /// What a Machine wants of its Node.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedMetadata {
     /// Labels that sync.
     pub labels: BTreeMap<String, String>,
     /// Annotations that sync, the bookkeeping ones included.
@@ -147,7 +147,7 @@ pub struct Wanted {
 }
 
 /// One sync of a Machine to its Node.
-pub fn patch(node: &mut Node, wanted: &Wanted) {
+pub fn patch(node: &mut NodeMetadata, wanted: &WantedMetadata) {
     let previous = tracked(node.annotations.get(ANNOTATIONS_FROM_MACHINE));
     let gone = previous.into_iter().chain(BOOKKEEPING.map(str::to_owned));
     for key in gone.filter(|key| key != ANNOTATIONS_FROM_MACHINE && !wanted.annotations.contains_key(key)) {
@@ -182,7 +182,7 @@ pub fn patch(node: &mut Node, wanted: &Wanted) {
 
 /// Puts a Machine's taints on its Node and takes away those that it put there
 /// before. Returns whether the Node changed.
-pub fn propagate_taints(node: &mut Node, taints: &[MachineTaint]) -> bool {
+pub fn propagate_taints(node: &mut NodeMetadata, taints: &[MachineTaint]) -> bool {
     let before = node.clone();
     let tracking = node.annotations.get(TAINTS_FROM_MACHINE);
     let initialized = tracking.is_some();
@@ -222,6 +222,6 @@ fn tracked(annotation: Option<&String>) -> BTreeSet<String> {
         .collect()
 }
 
-fn remove_taint(node: &mut Node, key: &str, effect: &str) {
+fn remove_taint(node: &mut NodeMetadata, key: &str, effect: &str) {
     node.taints.retain(|taint| taint.key != key || taint.effect != effect);
 }

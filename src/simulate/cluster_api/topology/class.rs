@@ -4,11 +4,11 @@ use super::{first_at, text, text_at};
 use crate::lang::yaml::NodeRef;
 use crate::model::cluster_api_kinds as kinds;
 use crate::simulate::cluster_api::propagation::WorkerKind;
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Class<'a> {
-    pub object: Object<'a>,
+    pub object: ScopedObject<'a>,
 }
 
 /// A reference from a ClusterClass to a template.
@@ -134,7 +134,7 @@ impl<'a> Class<'a> {
     }
 
     /// The template that a reference names, in the class's namespace.
-    pub fn template(&self, objects: &Objects<'a>, reference: &TemplateRef<'_>) -> Option<Object<'a>> {
+    pub fn template(&self, objects: &Objects<'a>, reference: &TemplateRef<'_>) -> Option<ScopedObject<'a>> {
         let (group, kind) = (reference.group()?, reference.kind.as_deref()?);
         objects.find(group, kind, self.object.namespace(), reference.name.as_deref()?)
     }

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use super::fields::{self, Fields, Table};
 use super::part_names::{CONTROL_PLANE, INFRASTRUCTURE, MACHINE_INFRASTRUCTURE, worker_part};
 use super::patches::{PatchFailure, PatchWrite, Patching, Role};
-use super::variables::{self, Variables};
+use super::variables::{self, TopologyVariables};
 use super::{Class, Cluster, TemplateRef, WorkerEntry, metadata_at, text_at};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::value::to_json;
-use crate::simulate::cluster_api::hooks::mutation::{Stated, UNSTATED};
+use crate::simulate::cluster_api::hooks::mutation::{StatedAnswers, UNSTATED};
 use crate::simulate::cluster_api::propagation;
-use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source, WorkerKind};
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::propagation::{KeySource, Keys, Metadata, MetadataEntry, WorkerKind};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 
 /// Everything that a topology asks for.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Desired<'a> {
     pub cluster: Cluster<'a>,
     pub class: Class<'a>,
     /// The infrastructure cluster.
-    pub infrastructure: Option<Part>,
+    pub infrastructure: Option<TemplatePart>,
     /// The control plane object.
     pub control_plane: ControlPlane,
     /// MachineDeployments and MachinePools, by list and in its order.
@@ -36,7 +36,7 @@ pub(crate) struct Desired<'a> {
 
 /// What is made of one template.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct TemplatePart {
     /// `apiVersion` of the template.
     pub api_version: String,
     /// Kind of the template.
@@ -60,14 +60,14 @@ pub(crate) struct Part {
 pub(crate) struct ControlPlane {
     pub kind: String,
     /// Its template, patched; `spec.template.spec` becomes its spec.
-    pub part: Option<Part>,
+    pub part: Option<TemplatePart>,
     /// `metadata`.
     pub metadata: Metadata,
     /// `spec.machineTemplate.metadata`, where the class has a machine
     /// infrastructure for control planes.
     pub machine_metadata: Option<Metadata>,
     /// The clone of that machine infrastructure's template.
-    pub machines: Option<Part>,
+    pub machines: Option<TemplatePart>,
     /// The fields of the contract.
     pub fields: Fields,
 }
@@ -81,9 +81,9 @@ pub(crate) struct Worker<'a> {
     pub metadata: Metadata,
     pub fields: Fields,
     /// The clone of its bootstrap template.
-    pub bootstrap: Option<Part>,
+    pub bootstrap: Option<TemplatePart>,
     /// The clone of its infrastructure template.
-    pub infrastructure: Option<Part>,
+    pub infrastructure: Option<TemplatePart>,
 }
 
 /// [`desired_with`] where nothing is stated of what extensions answer.
@@ -102,7 +102,7 @@ pub(crate) fn desired_with<'a>(
     cluster: Cluster<'a>,
     objects: &Objects<'a>,
     template_metadata: bool,
-    stated: Stated<'_>,
+    stated: StatedAnswers<'_>,
 ) -> Option<Desired<'a>> {
     cluster.topology()?;
     let class = cluster.class(objects)?;
@@ -131,8 +131,8 @@ struct Maker<'a, 'o> {
     class: Class<'a>,
     objects: &'o Objects<'a>,
     template_metadata: bool,
-    stated: Stated<'o>,
-    global: Variables,
+    stated: StatedAnswers<'o>,
+    global: TopologyVariables,
     failures: Vec<PatchFailure>,
     missing: Vec<String>,
 }
@@ -143,8 +143,8 @@ impl<'a> Maker<'a, '_> {
         reference: &TemplateRef<'_>,
         role: Role<'_>,
         part: &str,
-        variables: &Variables,
-    ) -> Option<Part> {
+        variables: &TopologyVariables,
+    ) -> Option<TemplatePart> {
         let (Some(api_version), Some(kind), Some(name)) =
             (&reference.api_version, &reference.kind, &reference.name)
         else {
@@ -167,7 +167,7 @@ impl<'a> Maker<'a, '_> {
                 self.failures.push(failure);
             }
         }
-        Some(Part {
+        Some(TemplatePart {
             api_version: text_at(template_object.node, &["/apiVersion"]).unwrap_or_default(),
             template_kind: kind.clone(),
             group_kind: format!("{kind}.{}", kinds::group_of(api_version)),
@@ -263,7 +263,7 @@ impl<'a> Maker<'a, '_> {
 }
 
 /// Labels and annotations at a pointer of a patched template.
-fn patched_metadata(object: Object<'_>, patched: &Value, pointer: &str) -> Metadata {
+fn patched_metadata(object: ScopedObject<'_>, patched: &Value, pointer: &str) -> Metadata {
     let written = metadata_at(object.node, pointer);
     let keys = |field: &str, written: &Keys| -> Keys {
         let pointer = format!("{pointer}/{field}");
@@ -272,7 +272,7 @@ fn patched_metadata(object: Object<'_>, patched: &Value, pointer: &str) -> Metad
             .flatten()
             .map(|(key, value)| {
                 let value = value.as_str().map(str::to_owned);
-                let source = Source::Field { pointer: pointer.clone(), location: None };
+                let source = KeySource::Field { pointer: pointer.clone(), location: None };
                 let as_written = written.get(key).filter(|entry| entry.value == value).cloned();
                 (key.clone(), as_written.unwrap_or(MetadataEntry { value, source }))
             })
@@ -285,7 +285,7 @@ fn patched_metadata(object: Object<'_>, patched: &Value, pointer: &str) -> Metad
 }
 
 /// Metadata (labels and annotations) and spec of a template.
-fn content(template: Object<'_>) -> Value {
+fn content(template: ScopedObject<'_>) -> Value {
     let mut content = Map::new();
     let metadata = ["labels", "annotations"].into_iter().filter_map(|field| {
         let node = template.node.at("/metadata")?.get(field)?;
@@ -296,7 +296,7 @@ fn content(template: Object<'_>) -> Value {
     Value::Object(content)
 }
 
-impl Part {
+impl TemplatePart {
     /// `spec.template.spec`: the spec of generated objects.
     pub(crate) fn spec(&self) -> Option<&Value> {
         self.template.pointer("/spec/template/spec")
@@ -305,7 +305,7 @@ impl Part {
 
 impl Desired<'_> {
     /// All templates that are here, by their names in answers of extensions.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = (String, &Part)> {
+    pub(crate) fn templates(&self) -> impl Iterator<Item = (String, &TemplatePart)> {
         let plane = &self.control_plane;
         let of_workers = self.workers.iter().flat_map(|worker| {
             let parts = [("bootstrap", &worker.bootstrap), ("infrastructure", &worker.infrastructure)];

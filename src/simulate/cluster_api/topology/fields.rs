@@ -29,11 +29,11 @@ pub(crate) type Fields = BTreeMap<&'static str, TopologyField>;
 /// One field: its v1beta2 pointer in the object, its pointers in a topology
 /// entry or a class, its pointers in the object; newest names first. An empty
 /// list means that it is not there.
-type Row = (&'static str, &'static [&'static str], &'static [&'static str]);
+type FieldRow = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// Fields of MachineDeployments. MachineSets and MachinePools have a part of
 /// them.
-const WORKER: &[Row] = &[
+const WORKER: &[FieldRow] = &[
     ("/spec/replicas", &["/replicas"], &["/spec/replicas"]),
     ("/spec/template/spec/version", &[], &["/spec/template/spec/version"]),
     ("/spec/template/spec/failureDomain", &["/failureDomain"], &["/spec/template/spec/failureDomain"]),
@@ -92,7 +92,7 @@ const WORKER: &[Row] = &[
 ];
 
 /// Fields of control planes that the contract names, and of KubeadmControlPlane.
-const CONTROL_PLANE: &[Row] = &[
+const CONTROL_PLANE: &[FieldRow] = &[
     ("/spec/replicas", &["/replicas"], &["/spec/replicas"]),
     ("/spec/version", &[], &["/spec/version"]),
     (
@@ -151,7 +151,7 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    fn rows(self) -> &'static [Row] {
+    fn rows(self) -> &'static [FieldRow] {
         match self {
             Self::Worker => WORKER,
             Self::ControlPlane => CONTROL_PLANE,
@@ -174,7 +174,7 @@ fn read(
     table: Table,
     root: NodeRef<'_>,
     base: &str,
-    names: impl Fn(&Row) -> &'static [&'static str],
+    names: impl Fn(&FieldRow) -> &'static [&'static str],
 ) -> Fields {
     let Some(entry) = root.at(base) else { return Fields::new() };
     let mut fields = Fields::new();

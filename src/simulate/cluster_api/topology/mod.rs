@@ -13,8 +13,8 @@ pub(crate) mod variables;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::cluster_api_kinds as kinds;
 use crate::model::kubernetes_version::Version;
-use crate::simulate::cluster_api::propagation::{Keys, Metadata, MetadataEntry, Source, WorkerKind};
-use crate::simulate::cluster_api::references::{Object, Objects};
+use crate::simulate::cluster_api::propagation::{KeySource, Keys, Metadata, MetadataEntry, WorkerKind};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
 
 pub(crate) use class::{Class, TemplateRef};
 use fields::{Fields, Table};
@@ -41,7 +41,7 @@ pub(crate) fn metadata_at(root: NodeRef<'_>, pointer: &str) -> Metadata {
         let pointer = pointer_join(pointer, field);
         root.entries_at(&pointer)
             .map(|entry| {
-                let source = Source::Field { pointer: pointer.clone(), location: entry.key_location() };
+                let source = KeySource::Field { pointer: pointer.clone(), location: entry.key_location() };
                 (entry.key.clone().into_owned(), MetadataEntry { value: text(entry.value), source })
             })
             .collect()
@@ -53,7 +53,7 @@ pub(crate) fn metadata_at(root: NodeRef<'_>, pointer: &str) -> Metadata {
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a> {
     /// The object.
-    pub object: Object<'a>,
+    pub object: ScopedObject<'a>,
 }
 
 /// The class that a Cluster names.

@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::json_patch::{Inverse, json_patch, undo};
 use super::part_names::CONTROL_PLANE;
 use super::template::{digest, enabled, render};
-use super::variables::Variables;
+use super::variables::TopologyVariables;
 use super::{text, text_at};
 use crate::lang::yaml::{NodeRef, pointer_join, pointer_to};
 use crate::model::value::{has_unknown, to_json, unknown};
-use crate::simulate::cluster_api::hooks::mutation::{Patch, Stated, is_for};
+use crate::simulate::cluster_api::hooks::mutation::{Patch, StatedAnswers, is_for};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::template::differences;
 
@@ -122,12 +122,12 @@ pub(crate) struct Patching<'a> {
     /// What it is to its Cluster.
     pub role: Role<'a>,
     /// Variables that hold for it.
-    pub variables: &'a Variables,
+    pub variables: &'a TopologyVariables,
     /// Namespace and name of the Cluster, and which of its templates it is, as answers of
     /// extensions name it.
     pub part: (&'a str, &'a str, &'a str),
     /// What extensions are stated to answer.
-    pub stated: Stated<'a>,
+    pub stated: StatedAnswers<'a>,
 }
 
 impl Patching<'_> {

@@ -7,9 +7,10 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::variables::{Variables, short};
+use super::variables::{TopologyVariables, short};
 use crate::lang::template::{
-    Data, Engine, FuncMap, Limits, Lookup, MissingKey, Run, Step, Val, document, with_stack_for,
+    Data, Engine, EngineRun, FieldLookup, FuncMap, Limits, MissingKey, PathStep, Val, document,
+    with_stack_for,
 };
 use crate::lang::yaml::Scalar;
 use crate::lang::yaml::resolve::after_json;
@@ -30,11 +31,11 @@ const LIMITS: Limits = Limits {
 };
 
 fn engine(template: &str) -> Option<Engine> {
-    let mut engine = Engine::new(&Run {
+    let mut engine = Engine::new(&EngineRun {
         limits: LIMITS,
         functions: FuncMap::Hermetic,
         missing_key: MissingKey::Invalid,
-        ..Run::default()
+        ..EngineRun::default()
     });
     engine.add(NAME, template).is_empty().then_some(engine)
 }
@@ -42,7 +43,7 @@ fn engine(template: &str) -> Option<Engine> {
 /// Renders a template and reads the text as YAML, as patches do. Unknown where an unknown
 /// variable flows in or decides, and where the template fails; equal inputs give equal
 /// unknowns.
-pub(crate) fn render(template: &str, variables: &Variables) -> Value {
+pub(crate) fn render(template: &str, variables: &TopologyVariables) -> Value {
     let text = with_stack_for(template, || text_of(template, variables)).flatten();
     let read = text.as_deref().map(document);
     match read {
@@ -69,13 +70,13 @@ fn whole_numbers(value: Value) -> Value {
 }
 
 /// The text of a template, where all of it is known.
-fn text_of(template: &str, variables: &Variables) -> Option<String> {
+fn text_of(template: &str, variables: &TopologyVariables) -> Option<String> {
     let mut engine = engine(template)?;
     // What it doesn't look up need not be made.
     let lookups = engine.lookups(NAME);
     let is_named = |name: &str| {
         lookups.iter().any(|lookup| match lookup.path.first() {
-            Some(Step::Field(first)) => **first == *name,
+            Some(PathStep::Field(first)) => **first == *name,
             _ => true,
         })
     };
@@ -127,10 +128,10 @@ fn value_of(data: &mut Data<'_>, value: &Value, depth: usize) -> Option<Val> {
 /// The variable paths that a template looks up, or `None` where it uses the whole of
 /// them or is none.
 pub(crate) fn lookups(template: &str) -> Option<Vec<String>> {
-    let path = |lookup: &Lookup| {
+    let path = |lookup: &FieldLookup| {
         let fields = lookup.path.iter().map_while(|step| match step {
-            Step::Field(name) => Some(&**name),
-            Step::Element | Step::Key => None,
+            PathStep::Field(name) => Some(&**name),
+            PathStep::Element | PathStep::Key => None,
         });
         fields.collect::<Vec<_>>().join(".")
     };
@@ -146,7 +147,7 @@ pub(crate) fn lookups(template: &str) -> Option<Vec<String>> {
 
 /// A short text that differs whenever `more`, or a value that the template looks up,
 /// differs.
-pub(crate) fn digest(template: &str, variables: &Variables, more: &str) -> String {
+pub(crate) fn digest(template: &str, variables: &TopologyVariables, more: &str) -> String {
     let Some(paths) = lookups(template) else {
         return variables.digest_all(&format!("{template}|{more}"));
     };
@@ -161,7 +162,7 @@ pub(crate) fn digest(template: &str, variables: &Variables, more: &str) -> Strin
 
 /// Whether a patch with this `enabledIf` is applied; `None` where that isn't known. Only
 /// a rendered `true` enables.
-pub(crate) fn enabled(enabled_if: Option<&str>, variables: &Variables) -> Option<bool> {
+pub(crate) fn enabled(enabled_if: Option<&str>, variables: &TopologyVariables) -> Option<bool> {
     match enabled_if.unwrap_or_default() {
         "" => Some(true),
         template => {
@@ -176,8 +177,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn variables() -> Variables {
-        Variables::of(json!({
+    fn variables() -> TopologyVariables {
+        TopologyVariables::of(json!({
             "a": "x", "n": 3, "b": true, "big": 1_000_000, "l": [{"c": 1}],
             "builtin": {"cluster": {"name": "prod", "uid": unknown("uid")}},
         }))
@@ -227,7 +228,7 @@ mod tests {
         let with = |name: &str, value: Value| {
             let mut all = json!({"a": "x", "n": 3, "builtin": {"cluster": {"uid": unknown("uid")}}});
             all[name] = value;
-            render(template, &Variables::of(all))
+            render(template, &TopologyVariables::of(all))
         };
         assert_eq!(with("n", json!(3)), with("a", json!("y")));
         assert_ne!(with("n", json!(3)), with("n", json!(4)));

@@ -16,14 +16,14 @@ use crate::simulate::cluster_api::propagation::WorkerKind;
 
 /// Values by variable name, `builtin` among them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Variables {
+pub(crate) struct TopologyVariables {
     values: Map<String, Value>,
     /// What the Cluster sets, also where only an extension defines it.
     set: Map<String, Value>,
 }
 
 /// Variables that hold for all templates of a Cluster.
-pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
+pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> TopologyVariables {
     let set = cluster.topology().map(|t| named_values(t, "/variables")).unwrap_or_default();
     let mut values = Map::new();
     for (name, definition) in class.variables() {
@@ -62,7 +62,7 @@ pub(crate) fn global(cluster: &Cluster<'_>, class: &Class<'_>) -> Variables {
     }});
     drop_nulls(&mut builtin);
     values.insert("builtin".to_owned(), builtin);
-    Variables { values, set }
+    TopologyVariables { values, set }
 }
 
 /// Annotations without those that hold other objects (`cleanupAnnotations`).
@@ -120,7 +120,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-impl Variables {
+impl TopologyVariables {
     /// With the control plane's overrides and builtins.
     pub(crate) fn for_control_plane(&self, cluster: &Cluster<'_>, class: &Class<'_>) -> Self {
         let topology = cluster.topology();
@@ -182,9 +182,9 @@ impl Variables {
     }
 
     /// Of a map of values; none of anything else.
-    pub(crate) fn of(values: Value) -> Variables {
+    pub(crate) fn of(values: Value) -> TopologyVariables {
         let values = if let Value::Object(values) = values { values } else { Map::new() };
-        Variables { values, set: Map::new() }
+        TopologyVariables { values, set: Map::new() }
     }
 
     /// The value at a path such as `builtin.cluster.name` or `users[0].name`;
@@ -244,12 +244,12 @@ fn item(value: &Value, index: Option<usize>) -> Option<&Value> {
 mod tests {
     use super::*;
 
-    fn variables() -> Variables {
+    fn variables() -> TopologyVariables {
         let values = json!({
             "a": "x", "n": 3, "b": true, "big": 1_000_000, "l": [{"c": 1}],
             "builtin": {"cluster": {"name": "prod", "uid": unknown("uid")}},
         });
-        Variables::of(values)
+        TopologyVariables::of(values)
     }
 
     #[test]

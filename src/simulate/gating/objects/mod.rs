@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::commands::{self, Action};
-use super::{GateSpec, Position, Request};
+use super::{GateRequest, GateSpec, Position};
 use crate::config::Feature;
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
@@ -70,7 +70,7 @@ pub struct Gate {
     /// `spec.interval`, how late it may notice a request.
     pub interval: Option<GoDuration>,
     /// The well-formed request annotations.
-    pub requests: Vec<(Request, Option<Location>)>,
+    pub requests: Vec<(GateRequest, Option<Location>)>,
     /// Why the gate's position cannot be told, if it can't.
     pub unknown: Option<String>,
     /// Receivers that name it: a call of theirs can open or close it any time.
@@ -155,7 +155,7 @@ pub struct Hook {
 pub struct Consumer {
     pub id: ObjectId,
     /// Its source's kind, namespace and name.
-    pub source: Target,
+    pub source: GateTarget,
 }
 
 /// A sync that waits for another to be ready.
@@ -164,21 +164,21 @@ pub struct Dependant {
     /// The sync that waits.
     pub id: ObjectId,
     /// What it waits for.
-    pub on: Target,
+    pub on: GateTarget,
     /// Its own source, if it has one.
-    pub source: Option<Target>,
+    pub source: Option<GateTarget>,
 }
 
 /// An object named by a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Target {
+pub struct GateTarget {
     pub kind: Arc<str>,
     /// Its namespace, as written or that of the referrer.
     pub namespace: Option<Arc<str>>,
     pub name: Arc<str>,
 }
 
-impl Target {
+impl GateTarget {
     /// Whether it names this object.
     pub fn is(&self, id: &ObjectId) -> bool {
         self.kind == id.kind && self.namespace == id.namespace && self.name == id.name
@@ -186,7 +186,7 @@ impl Target {
 
     /// What names an object.
     pub fn of(id: &ObjectId) -> Self {
-        Target { kind: id.kind.clone(), namespace: id.namespace.clone(), name: id.name.clone() }
+        GateTarget { kind: id.kind.clone(), namespace: id.namespace.clone(), name: id.name.clone() }
     }
 }
 
@@ -218,7 +218,7 @@ impl Gating {
     /// Reads the objects of a cluster. Their order decides that of the result.
     pub fn read<'a>(objects: impl Iterator<Item = (&'a ObjectId, NodeRef<'a>)>) -> Self {
         let mut gating = Gating::default();
-        let mut receivers: FxHashMap<Target, Vec<ObjectId>> = FxHashMap::default();
+        let mut receivers: FxHashMap<GateTarget, Vec<ObjectId>> = FxHashMap::default();
         for (id, node) in objects {
             match (id.group(), &*id.kind) {
                 (GATE_GROUP, "Gate") => gating.gates.push(read_gate(id, node)),
@@ -247,7 +247,7 @@ impl Gating {
             }
         }
         for gate in &mut gating.gates {
-            gate.receivers.extend(receivers.get(&Target::of(&gate.id)).into_iter().flatten().cloned());
+            gate.receivers.extend(receivers.get(&GateTarget::of(&gate.id)).into_iter().flatten().cloned());
         }
         for job in &mut gating.jobs {
             job.actions.retain(|found| match &found.action {
@@ -270,17 +270,17 @@ impl Gating {
     /// Everything that gets its artifacts from a source, directly or through
     /// charts and generators, each with what is between.
     pub fn downstream(&self, source: &ObjectId) -> Vec<&ObjectId> {
-        let mut by_source: FxHashMap<&Target, Vec<&ObjectId>> = FxHashMap::default();
+        let mut by_source: FxHashMap<&GateTarget, Vec<&ObjectId>> = FxHashMap::default();
         for consumer in &self.consumers {
             by_source.entry(&consumer.source).or_default().push(&consumer.id);
         }
         let mut found = Vec::new();
-        let mut seen = FxHashSet::from_iter([Target::of(source)]);
-        let mut open = vec![Target::of(source)];
+        let mut seen = FxHashSet::from_iter([GateTarget::of(source)]);
+        let mut open = vec![GateTarget::of(source)];
         while let Some(target) = open.pop() {
             for id in by_source.get(&target).into_iter().flatten() {
-                if seen.insert(Target::of(id)) {
-                    open.push(Target::of(id));
+                if seen.insert(GateTarget::of(id)) {
+                    open.push(GateTarget::of(id));
                     found.push(*id);
                 }
             }

@@ -1,8 +1,8 @@
 //! What an object says of gates, schedules and suspensions.
 
 use super::{
-    Consumer, Dependant, Gate, GateReference, Gated, Hook, Job, Provider, Suspendable, Target, is_gateable,
-    provider_timeout,
+    Consumer, Dependant, Gate, GateReference, GateTarget, Gated, Hook, Job, Provider, Suspendable,
+    is_gateable, provider_timeout,
 };
 use crate::lang::go::cron::CronSchedule;
 use crate::lang::go::duration::GoDuration;
@@ -10,7 +10,7 @@ use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::simulate::gating::commands::{Action, Container};
 use crate::simulate::gating::schedule::{ScheduleSpec, Schedules};
-use crate::simulate::gating::{GateSpec, Position, Request, commands, parse_request_time};
+use crate::simulate::gating::{GateRequest, GateSpec, Position, commands, parse_request_time};
 use std::sync::Arc;
 
 /// A duration field: absent, well-formed, or unusable.
@@ -67,7 +67,7 @@ pub(super) fn read_gate(id: &ObjectId, node: NodeRef<'_>) -> Gate {
         match value.text() {
             // One that is malformed is a finding, and ignored.
             Some(text) => requests
-                .extend(parse_request_time(&text).map(|at| (Request { at, position }, value.location()))),
+                .extend(parse_request_time(&text).map(|at| (GateRequest { at, position }, value.location()))),
             None => unknown = Some(format!("the annotation {key} is not known")),
         }
     }
@@ -256,7 +256,7 @@ pub(super) fn read_hooks(id: &ObjectId, node: NodeRef<'_>) -> Vec<Hook> {
         .collect()
 }
 
-pub(super) fn read_receiver(id: &ObjectId, node: NodeRef<'_>) -> Vec<(ObjectId, Target)> {
+pub(super) fn read_receiver(id: &ObjectId, node: NodeRef<'_>) -> Vec<(ObjectId, GateTarget)> {
     node.items_at("/spec/resources")
         .filter(|item| item.str_at("/kind").as_deref() == Some("Gate"))
         .filter_map(|item| Some((id.clone(), target(id, item, Some("Gate"))?)))
@@ -264,13 +264,13 @@ pub(super) fn read_receiver(id: &ObjectId, node: NodeRef<'_>) -> Vec<(ObjectId, 
 }
 
 /// The object that a reference `{kind, name, namespace}` names.
-fn target(id: &ObjectId, reference: NodeRef<'_>, kind: Option<&str>) -> Option<Target> {
+fn target(id: &ObjectId, reference: NodeRef<'_>, kind: Option<&str>) -> Option<GateTarget> {
     let text = |pointer: &str| reference.at(pointer).filter(|value| !value.is_null());
     let namespace = match text("/namespace") {
         Some(namespace) => Some(namespace.as_str()?.as_ref().into()),
         None => id.namespace.clone(),
     };
-    Some(Target {
+    Some(GateTarget {
         kind: match text("/kind") {
             Some(kind) => kind.as_str()?.as_ref().into(),
             None => kind?.into(),
@@ -281,7 +281,7 @@ fn target(id: &ObjectId, reference: NodeRef<'_>, kind: Option<&str>) -> Option<T
 }
 
 pub(super) fn read_consumers(id: &ObjectId, node: NodeRef<'_>) -> Vec<Consumer> {
-    let mut found: Vec<Target> = ["/spec/sourceRef", "/spec/chart/spec/sourceRef", "/spec/chartRef"]
+    let mut found: Vec<GateTarget> = ["/spec/sourceRef", "/spec/chart/spec/sourceRef", "/spec/chartRef"]
         .iter()
         .filter_map(|pointer| target(id, node.at(pointer)?, None))
         .collect();
@@ -309,7 +309,7 @@ pub(super) fn read_generator(id: &ObjectId, node: NodeRef<'_>) -> Vec<Consumer> 
                 namespace: id.namespace.clone(),
                 name: name.as_ref().into(),
             };
-            found.push(Consumer { id: artifact, source: Target::of(id) });
+            found.push(Consumer { id: artifact, source: GateTarget::of(id) });
         }
     }
     found

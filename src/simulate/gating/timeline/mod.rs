@@ -5,12 +5,12 @@ mod state;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-pub use state::{Range, State};
+pub use state::{PassState, Range};
 pub(crate) use state::{StateChange, Timeline};
 
 use super::commands::{Action, RequestValue};
-use super::objects::{Dependant, Gate, Gated, Gating, Job, Suspendable, Target, suspends};
-use super::{Condition, GateState, PositionCause, Request, condition, parse_request_time, transitions};
+use super::objects::{Dependant, Gate, GateTarget, Gated, Gating, Job, Suspendable, suspends};
+use super::{Condition, GateRequest, GateState, PositionCause, condition, parse_request_time, transitions};
 use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::Location;
 use crate::model::ObjectId;
@@ -46,7 +46,7 @@ impl SubjectKind {
 
 /// Something that opens and closes over time.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct TimedSubject {
     pub id: ObjectId,
     /// What it is here.
     pub kind: SubjectKind,
@@ -72,13 +72,13 @@ pub struct GateAt {
 pub struct GatedAt {
     pub gated: Gated,
     /// Whether it is suspended, which comes before all gates.
-    pub suspended: State,
+    pub suspended: PassState,
     /// Its gates that are closed or missing, in order.
     pub closed: Vec<String>,
     /// Those of `closed` that do not exist.
     pub missing: Vec<String>,
     /// Whether it may reconcile.
-    pub proceeds: State,
+    pub proceeds: PassState,
     /// The condition that it carries.
     pub condition: Condition,
     /// How late its gates may notice a request: the longest of their intervals.
@@ -105,7 +105,7 @@ pub struct Simulation {
     /// The gated objects at its start.
     pub gated: Vec<GatedAt>,
     /// Everything that changes over time, gates first.
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<TimedSubject>,
     /// What is held back downstream at some moment of the range.
     pub frozen: Vec<Frozen>,
 }
@@ -138,8 +138,8 @@ pub fn simulate(gating: &Gating, range: Range) -> Simulation {
         gated.push(at);
     }
     for hook in &gating.hooks {
-        let state = hook.answer.map_or(State::Unknown, State::from);
-        consumers.push(Subject {
+        let state = hook.answer.map_or(PassState::Unknown, PassState::from);
+        consumers.push(TimedSubject {
             id: hook.id.clone(),
             kind: SubjectKind::Consumer,
             timeline: Timeline::constant(state),
@@ -163,15 +163,15 @@ fn firsts<K: Eq + Hash, V>(pairs: impl Iterator<Item = (K, V)>) -> FxHashMap<K, 
 }
 
 /// Gates with their timelines, as references of a namespace name them.
-type GatesByName<'g> = FxHashMap<(Option<&'g str>, &'g str), (&'g Gate, &'g Subject)>;
+type GatesByName<'g> = FxHashMap<(Option<&'g str>, &'g str), (&'g Gate, &'g TimedSubject)>;
 
-fn by_name<'g>(gates: &'g [Gate], subjects: &'g [Subject]) -> GatesByName<'g> {
+fn by_name<'g>(gates: &'g [Gate], subjects: &'g [TimedSubject]) -> GatesByName<'g> {
     let named = gates.iter().zip(subjects);
     firsts(named.map(|pair| ((pair.0.id.namespace.as_deref(), &*pair.0.id.name), pair)))
 }
 
 /// All changes of gates, schedules and suspensions, in order of time.
-pub fn changes(simulation: &Simulation) -> Vec<(&Subject, &StateChange)> {
+pub fn changes(simulation: &Simulation) -> Vec<(&TimedSubject, &StateChange)> {
     let mut found: Vec<_> = simulation
         .subjects
         .iter()
@@ -188,8 +188,8 @@ struct Origin<'g> {
     location: Option<Location>,
 }
 
-fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (Subject, Option<GateState>) {
-    let mut requests: Vec<Request> = gate.requests.iter().map(|(request, _)| *request).collect();
+fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (TimedSubject, Option<GateState>) {
+    let mut requests: Vec<GateRequest> = gate.requests.iter().map(|(request, _)| *request).collect();
     let mut origins: Vec<Origin<'_>> =
         gate.requests.iter().map(|(_, location)| Origin { job: None, location: location.clone() }).collect();
     let mut unknown = gate.unknown.clone();
@@ -203,7 +203,7 @@ fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (Subject, Option<Ga
             Err(why) => unknown = unknown.or(Some(format!("{}: {why}", job.id))),
         }
     }
-    let mut timeline = Timeline::constant(State::Unknown);
+    let mut timeline = Timeline::constant(PassState::Unknown);
     let mut state = None;
     if unknown.is_none() {
         let now = super::state(gate.spec, &requests, range.from);
@@ -215,7 +215,7 @@ fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (Subject, Option<Ga
             }
         }
     }
-    let subject = Subject {
+    let subject = TimedSubject {
         id: gate.id.clone(),
         kind: SubjectKind::Gate,
         timeline,
@@ -252,7 +252,7 @@ pub(crate) fn short(duration: GoDuration) -> String {
 }
 
 /// The requests that a job makes of a gate, as far as they matter in the range.
-fn job_requests(job: &Job, gate: &Gate, range: Range) -> Result<Vec<Request>, String> {
+fn job_requests(job: &Job, gate: &Gate, range: Range) -> Result<Vec<GateRequest>, String> {
     let mut found = Vec::new();
     for action in &job.actions {
         let Action::Request { gate: name, namespace, position, value } = &action.action else {
@@ -268,13 +268,13 @@ fn job_requests(job: &Job, gate: &Gate, range: Range) -> Result<Vec<Request>, St
         match value {
             RequestValue::Unknown => return Err("the time that it requests is not known".into()),
             RequestValue::Text(text) => {
-                found.extend(parse_request_time(text).map(|at| Request { at, position: *position }));
+                found.extend(parse_request_time(text).map(|at| GateRequest { at, position: *position }));
             }
             RequestValue::RunTime => {
                 let window = SignedDuration::from_nanos(gate.spec.window.unwrap_or_default().nanoseconds());
                 let since = range.from.checked_sub(window).unwrap_or(Timestamp::MIN);
                 let runs = runs(job, since, range)?;
-                found.extend(runs.into_iter().map(|at| Request { at, position: *position }));
+                found.extend(runs.into_iter().map(|at| GateRequest { at, position: *position }));
             }
         }
     }
@@ -290,9 +290,9 @@ fn runs(job: &Job, since: Timestamp, range: Range) -> Result<Vec<Timestamp>, Str
     schedule.triggers(since, range.to).ok_or_else(|| "it runs too often to be listed".into())
 }
 
-fn simulate_provider(provider: &super::objects::Provider, range: Range) -> Subject {
+fn simulate_provider(provider: &super::objects::Provider, range: Range) -> TimedSubject {
     let mut unknown = None;
-    let mut timeline = Timeline::constant(State::Closed);
+    let mut timeline = Timeline::constant(PassState::Closed);
     match &provider.schedules {
         _ if provider.disabled => {}
         Err(why) => unknown = Some(why.clone()),
@@ -307,20 +307,20 @@ fn simulate_provider(provider: &super::objects::Provider, range: Range) -> Subje
                 };
                 for (start, end) in openings {
                     if start <= range.from {
-                        timeline.first = State::Opened;
+                        timeline.first = PassState::Opened;
                     }
-                    timeline.push(change(start, State::Opened, "its schedule triggers"));
+                    timeline.push(change(start, PassState::Opened, "its schedule triggers"));
                     if end < range.to {
-                        timeline.push(change(end, State::Closed, "its window is over"));
+                        timeline.push(change(end, PassState::Closed, "its window is over"));
                     }
                 }
             }
         },
     }
     if unknown.is_some() {
-        timeline = Timeline::constant(State::Unknown);
+        timeline = Timeline::constant(PassState::Unknown);
     }
-    Subject {
+    TimedSubject {
         id: provider.id.clone(),
         kind: SubjectKind::Schedule,
         timeline,
@@ -330,7 +330,7 @@ fn simulate_provider(provider: &super::objects::Provider, range: Range) -> Subje
     }
 }
 
-fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subject {
+fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> TimedSubject {
     let mut events = Vec::new();
     let mut unknown = None;
     let mut by_job = false;
@@ -344,7 +344,7 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
                 // Flux writes back what Git says, some time within the interval
                 // of whatever applies the object.
                 Ok(runs) if found.certain && object.suspend.is_none_or(|in_git| in_git == suspend) => {
-                    let state = if suspend { State::Closed } else { State::Opened };
+                    let state = if suspend { PassState::Closed } else { PassState::Opened };
                     events.extend(runs.into_iter().map(|at| (at, state, job)));
                 }
                 Ok(_) if found.certain => {
@@ -357,8 +357,8 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
     }
     events.sort_by_key(|(at, ..)| *at);
     let mut timeline = Timeline::constant(match object.suspend {
-        Some(true) => State::Closed,
-        _ => State::Opened,
+        Some(true) => PassState::Closed,
+        _ => PassState::Opened,
     });
     for (place, (at, state, job)) in events.iter().enumerate() {
         // Of several at one moment the last has the word.
@@ -373,9 +373,9 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
         }
     }
     if unknown.is_some() {
-        timeline = Timeline::constant(State::Unknown);
+        timeline = Timeline::constant(PassState::Unknown);
     }
-    Subject {
+    TimedSubject {
         id: object.id.clone(),
         kind: if by_job { SubjectKind::CronJob } else { SubjectKind::Suspend },
         timeline,
@@ -388,14 +388,14 @@ fn simulate_suspension(object: &Suspendable, jobs: &[Job], range: Range) -> Subj
 fn simulate_gated(
     object: &Gated,
     gates: &GatesByName<'_>,
-    suspension: Option<&Subject>,
-) -> (Subject, GatedAt) {
+    suspension: Option<&TimedSubject>,
+) -> (TimedSubject, GatedAt) {
     let namespace = object.id.namespace.as_deref();
     let mut timeline = suspension
-        .map_or_else(|| Timeline::constant(State::Opened), |suspension| suspension.timeline.clone());
+        .map_or_else(|| Timeline::constant(PassState::Opened), |suspension| suspension.timeline.clone());
     let mut unknown = suspension.and_then(|suspension| suspension.unknown.clone());
     if object.has_unknown_gate {
-        timeline = timeline.and(&Timeline::constant(State::Unknown));
+        timeline = timeline.and(&Timeline::constant(PassState::Unknown));
         unknown = Some("one of its gates is not known".into());
     }
     let mut closed = Vec::new();
@@ -403,7 +403,7 @@ fn simulate_gated(
     let mut gate_latency = None;
     for reference in &object.gates {
         let Some((gate, subject)) = gates.get(&(namespace, &*reference.name)) else {
-            timeline = timeline.and(&Timeline::constant(State::Closed));
+            timeline = timeline.and(&Timeline::constant(PassState::Closed));
             closed.push(reference.name.to_string());
             missing.push(reference.name.to_string());
             continue;
@@ -411,13 +411,13 @@ fn simulate_gated(
         timeline = timeline.and(&subject.timeline);
         gate_latency = gate_latency.max(gate.interval);
         unknown = unknown.or_else(|| subject.unknown.clone());
-        if subject.timeline.first == State::Closed {
+        if subject.timeline.first == PassState::Closed {
             closed.push(reference.name.to_string());
         }
     }
     let first_closed = closed.first().map(|name| with_namespace(namespace, name));
     let mut waits_for: Vec<String> = object.gates.iter().map(|gate| gate.name.to_string()).collect();
-    let suspended = suspension.map_or(State::Opened, |suspension| suspension.timeline.first);
+    let suspended = suspension.map_or(PassState::Opened, |suspension| suspension.timeline.first);
     if suspension.is_some() {
         waits_for.insert(0, "suspend".into());
     }
@@ -430,10 +430,10 @@ fn simulate_gated(
         condition: condition(object.is_source, first_closed.as_deref()),
         gate_latency,
     };
-    let subject = Subject {
+    let subject = TimedSubject {
         id: object.id.clone(),
         kind: SubjectKind::Consumer,
-        unknown: if timeline.ever(State::Unknown) { unknown } else { None },
+        unknown: if timeline.ever(PassState::Unknown) { unknown } else { None },
         timeline,
         waits_for,
         location: object.location.clone(),
@@ -451,11 +451,11 @@ fn with_namespace(namespace: Option<&str>, name: &str) -> String {
 /// Whatever a closed source or sync holds back: consumers keep their last
 /// revision; who depends on a sync of the same source waits from the next
 /// revision on, as kustomize-controller compares revisions.
-fn frozen(gating: &Gating, subjects: &[Subject]) -> Vec<Frozen> {
+fn frozen(gating: &Gating, subjects: &[TimedSubject]) -> Vec<Frozen> {
     let mut found = Vec::new();
     let gated: FxHashSet<&ObjectId> = gating.gated.iter().map(|object| &object.id).collect();
     let consumers = firsts(gating.consumers.iter().map(|consumer| (&consumer.id, consumer)));
-    let mut dependants: FxHashMap<&Target, Vec<&Dependant>> = FxHashMap::default();
+    let mut dependants: FxHashMap<&GateTarget, Vec<&Dependant>> = FxHashMap::default();
     for dependant in &gating.dependants {
         dependants.entry(&dependant.on).or_default().push(dependant);
     }
@@ -463,7 +463,7 @@ fn frozen(gating: &Gating, subjects: &[Subject]) -> Vec<Frozen> {
         let is_source = subject.id.group() == "source.toolkit.fluxcd.io";
         // A gated object that is suspended too appears as its consumer alone.
         let twice = subject.kind != SubjectKind::Consumer && gated.contains(&subject.id);
-        if twice || !subject.timeline.ever(State::Closed) {
+        if twice || !subject.timeline.ever(PassState::Closed) {
             continue;
         }
         let why = if subject.kind == SubjectKind::Consumer { "is closed" } else { "is suspended" };
@@ -477,7 +477,7 @@ fn frozen(gating: &Gating, subjects: &[Subject]) -> Vec<Frozen> {
             }
         }
         let own_source = consumers.get(&subject.id);
-        for dependant in dependants.get(&Target::of(&subject.id)).into_iter().flatten() {
+        for dependant in dependants.get(&GateTarget::of(&subject.id)).into_iter().flatten() {
             let same_source = &*dependant.id.kind == "Kustomization"
                 && own_source.is_some_and(|own| Some(&own.source) == dependant.source.as_ref());
             if same_source {

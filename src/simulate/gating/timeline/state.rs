@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// Whether something may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum PassState {
     /// It may.
     Opened,
     /// It may not.
@@ -15,31 +15,31 @@ pub enum State {
     Unknown,
 }
 
-impl State {
+impl PassState {
     /// The word of the JSON contract.
     pub fn name(self) -> &'static str {
         match self {
-            State::Opened => "opened",
-            State::Closed => "closed",
-            State::Unknown => "unknown",
+            PassState::Opened => "opened",
+            PassState::Closed => "closed",
+            PassState::Unknown => "unknown",
         }
     }
 
     /// What holds if both of two conditions must.
-    pub(super) fn and(self, other: State) -> State {
+    pub(super) fn and(self, other: PassState) -> PassState {
         match (self, other) {
-            (State::Closed, _) | (_, State::Closed) => State::Closed,
-            (State::Unknown, _) | (_, State::Unknown) => State::Unknown,
-            (State::Opened, State::Opened) => State::Opened,
+            (PassState::Closed, _) | (_, PassState::Closed) => PassState::Closed,
+            (PassState::Unknown, _) | (_, PassState::Unknown) => PassState::Unknown,
+            (PassState::Opened, PassState::Opened) => PassState::Opened,
         }
     }
 }
 
-impl From<Position> for State {
+impl From<Position> for PassState {
     fn from(position: Position) -> Self {
         match position {
-            Position::Opened => State::Opened,
-            Position::Closed => State::Closed,
+            Position::Opened => PassState::Opened,
+            Position::Closed => PassState::Closed,
         }
     }
 }
@@ -59,7 +59,7 @@ pub struct StateChange {
     /// From this instant on the new state holds.
     pub at: Timestamp,
     /// The new state.
-    pub state: State,
+    pub state: PassState,
     /// Why: `open requested`, `window of 1h is over`, `CronJob a/b`.
     pub cause: String,
     /// Where the cause is written.
@@ -70,23 +70,23 @@ pub struct StateChange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
     /// The state at the start of the range.
-    pub first: State,
+    pub first: PassState,
     /// The changes after it, in order.
     pub changes: Vec<StateChange>,
 }
 
 impl Timeline {
-    pub(super) fn constant(state: State) -> Self {
+    pub(super) fn constant(state: PassState) -> Self {
         Timeline { first: state, changes: Vec::new() }
     }
 
     /// The state at a moment of the range.
-    pub fn at(&self, at: Timestamp) -> State {
+    pub fn at(&self, at: Timestamp) -> PassState {
         self.changes.iter().rev().find(|change| change.at <= at).map_or(self.first, |change| change.state)
     }
 
     /// The spans of equal state: start, end, state. The last has no end.
-    pub fn intervals(&self, range: Range) -> Vec<(Timestamp, Option<Timestamp>, State)> {
+    pub fn intervals(&self, range: Range) -> Vec<(Timestamp, Option<Timestamp>, PassState)> {
         let starts = std::iter::once((range.from, self.first))
             .chain(self.changes.iter().map(|change| (change.at, change.state)));
         let ends = self.changes.iter().map(|change| Some(change.at)).chain([None]);
@@ -94,12 +94,12 @@ impl Timeline {
     }
 
     /// Whether the state holds at some moment of the range.
-    pub fn ever(&self, state: State) -> bool {
+    pub fn ever(&self, state: PassState) -> bool {
         self.first == state || self.changes.iter().any(|change| change.state == state)
     }
 
     /// The first moment from `at` on at which the state holds.
-    pub fn next(&self, at: Timestamp, state: State) -> Option<Timestamp> {
+    pub fn next(&self, at: Timestamp, state: PassState) -> Option<Timestamp> {
         if self.at(at) == state {
             return Some(at);
         }

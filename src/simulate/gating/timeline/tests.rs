@@ -7,8 +7,8 @@ fn minute(count: i64) -> Timestamp {
     Timestamp::from_second(count * 60).expect("a small number of seconds")
 }
 
-fn state(number: u8) -> State {
-    [State::Opened, State::Closed, State::Unknown][usize::from(number % 3)]
+fn state(number: u8) -> PassState {
+    [PassState::Opened, PassState::Closed, PassState::Unknown][usize::from(number % 3)]
 }
 
 prop_compose! {

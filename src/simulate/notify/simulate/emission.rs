@@ -2,10 +2,10 @@
 
 use super::SimulatedObject;
 use crate::lang::yaml::Known;
-use crate::model::keys::{FLUX, Standing};
+use crate::model::keys::{FLUX, KeyStanding};
 use crate::model::text::Text;
 use crate::simulate::notify::controllers::{RuntimeKey, emitter_of};
-use crate::simulate::notify::objects::{Value, labels_of, values_at};
+use crate::simulate::notify::objects::{MetadataValue, labels_of, values_at};
 use crate::simulate::notify::occasions::{Digest, Standing as Emitting};
 use crate::simulate::notify::{InvolvedObject, Metadata, posted};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Emission<'a> {
     /// The controller that emits it; empty if not given.
     pub reporting_controller: &'a str,
     /// The metadata as the controller posts it, with full keys.
-    pub posted: Metadata<Value>,
+    pub posted: Metadata<MetadataValue>,
     /// Annotations of the object in its own group, which nothing reads as
     /// metadata.
     pub own_group: Vec<String>,
@@ -45,14 +45,14 @@ impl<'a> Emission<'a> {
         item: SimulatedObject<'_>,
         severity: &'a str,
         message: Known<&'a str>,
-        controller: &Metadata<Value>,
+        controller: &Metadata<MetadataValue>,
     ) -> Emission<'a> {
         let object = crate::simulate::notify::objects::involved_object(item.id);
         let annotations = values_at(item.node, "/metadata/annotations");
         let prefix = object.prefix();
         let own_group = annotations
             .keys()
-            .filter(|key| key.starts_with(&prefix) && !matches!(FLUX.standing(key), Standing::Known(_)))
+            .filter(|key| key.starts_with(&prefix) && !matches!(FLUX.standing(key), KeyStanding::Known(_)))
             .cloned()
             .collect();
         Emission {

@@ -12,7 +12,7 @@ use super::audit;
 use super::combine::{self, Combined, Conflict, ConflictReport};
 use super::controllers::{RuntimeKey, emitter_of};
 use super::delivery::{Controller, Delivery, Dispatch, Provider, deliver};
-use super::objects::{Value, texts, values_at};
+use super::objects::{MetadataValue, texts, values_at};
 use super::occasions::{self};
 use super::providers::{self, CommitStatusGate, gets_commit_status_updates, passes_over, sets_commit_status};
 use super::{
@@ -72,7 +72,7 @@ pub struct Notifier<'a> {
     /// Places in `providers`.
     by_name: FxHashMap<String, Vec<usize>>,
     /// Made for the first event.
-    sources: OnceLock<Sources>,
+    sources: OnceLock<SourceIndex>,
     /// How its notification-controller runs.
     pub controller: Controller,
     /// Whether annotations of objects are event metadata
@@ -89,15 +89,15 @@ pub struct Notifier<'a> {
 }
 
 /// Sources of alerts by kind, namespace and name: an alert's place, and the source's in it.
-struct Sources {
+struct SourceIndex {
     named: FxHashMap<(String, String, String), Vec<(usize, usize)>>,
     /// Those of which a part is unknown.
     unknown: Vec<(usize, usize)>,
 }
 
-impl Sources {
-    fn of(alerts: &[(SimulatedObject<'_>, Alert)]) -> Sources {
-        let mut sources = Sources { named: FxHashMap::default(), unknown: Vec::new() };
+impl SourceIndex {
+    fn of(alerts: &[(SimulatedObject<'_>, Alert)]) -> SourceIndex {
+        let mut sources = SourceIndex { named: FxHashMap::default(), unknown: Vec::new() };
         for (at, (_, alert)) in alerts.iter().enumerate() {
             for (number, source) in alert.sources.iter().enumerate() {
                 let namespace = source.namespace_in(&alert.namespace);
@@ -248,7 +248,7 @@ impl<'a> Notifier<'a> {
     /// What alerts may tell of an event about an object whose message is not known.
     pub(crate) fn notifications(&self, item: SimulatedObject<'_>, severity: &str) -> Vec<Notification<'_>> {
         let namespace = item.id.namespace.as_deref().unwrap_or_default();
-        let subject = alerts::Subject { kind: &item.id.kind, namespace, name: &item.id.name };
+        let subject = alerts::SourceName { kind: &item.id.kind, namespace, name: &item.id.name };
         let mut selecting = self.selecting(subject);
         selecting.retain(|at, sources| {
             let alert = &self.alerts[*at].1;
@@ -266,7 +266,7 @@ impl<'a> Notifier<'a> {
     pub fn simulate(&self, event: &Emission<'_>, listed: usize) -> Simulation<'_> {
         let object = &event.object;
         let subject =
-            alerts::Subject { kind: &object.kind, namespace: &object.namespace, name: &object.name };
+            alerts::SourceName { kind: &object.kind, namespace: &object.namespace, name: &object.name };
         self.follow(event, &self.selecting(subject), listed)
     }
 
@@ -278,8 +278,8 @@ impl<'a> Notifier<'a> {
 
     /// The alerts that may select an object, by their places, each with the places of the
     /// sources that may. No other source does.
-    fn selecting(&self, object: alerts::Subject<'_>) -> BTreeMap<usize, Vec<usize>> {
-        let sources = self.sources.get_or_init(|| Sources::of(&self.alerts));
+    fn selecting(&self, object: alerts::SourceName<'_>) -> BTreeMap<usize, Vec<usize>> {
+        let sources = self.sources.get_or_init(|| SourceIndex::of(&self.alerts));
         let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         let named = [object.name, "*"].into_iter().filter_map(|name| {
             sources.named.get(&(object.kind.to_owned(), object.namespace.to_owned(), name.to_owned()))
@@ -353,7 +353,7 @@ impl<'a> Notifier<'a> {
     fn notify<'s>(
         &'s self,
         event: &Emission<'_>,
-        metadata: &Metadata<Value>,
+        metadata: &Metadata<MetadataValue>,
         metadata_texts: &Metadata<Text>,
         item: SimulatedObject<'s>,
         alert: &'s Alert,
@@ -414,16 +414,16 @@ impl<'a> Notifier<'a> {
     fn combined(
         &self,
         event: &Emission<'_>,
-        metadata: &Metadata<Value>,
+        metadata: &Metadata<MetadataValue>,
         item: SimulatedObject<'_>,
         alert: &Alert,
         kind: Option<&str>,
-    ) -> (Combined<Value>, Vec<RuntimeKey>) {
+    ) -> (Combined<MetadataValue>, Vec<RuntimeKey>) {
         let alert_metadata = values_at(item.node, "/spec/eventMetadata");
-        let summary = alert
-            .summary
-            .clone()
-            .map(|text| Value { text, location: item.node.at("/spec/summary").and_then(NodeRef::location) });
+        let summary = alert.summary.clone().map(|text| MetadataValue {
+            text,
+            location: item.node.at("/spec/summary").and_then(NodeRef::location),
+        });
         let combine = match self.sends_annotations {
             true => combine::combine,
             false => combine::combine_before_flux_2_5,
@@ -449,11 +449,11 @@ impl<'a> Notifier<'a> {
 }
 
 /// Keys that the controller surely sets as well: its value, which is not known yet, wins.
-fn override_at_run_time(combined: &mut Combined<Value>, keys: &[RuntimeKey]) {
+fn override_at_run_time(combined: &mut Combined<MetadataValue>, keys: &[RuntimeKey]) {
     for key in keys.iter().filter(|key| key.always) {
         if let Some(entry) = combined.entries.get_mut(key.key) {
             let text = Text::Unknown(AT_RUN_TIME.into());
-            entry.push((combine::Source::ControllerMetadata, Value { text, location: None }));
+            entry.push((combine::MetadataSource::ControllerMetadata, MetadataValue { text, location: None }));
         }
     }
 }
@@ -466,7 +466,7 @@ pub(crate) const AT_RUN_TIME: &str = "known at run time";
 pub struct Simulation<'a> {
     /// The annotations of the Kubernetes Event, which are also the metadata
     /// that is posted to notification-controller.
-    pub posted: Metadata<Value>,
+    pub posted: Metadata<MetadataValue>,
     /// What never reaches a provider, and why.
     pub dropped: Vec<Dropped>,
     /// Alerts that get it, or may get it.
@@ -508,7 +508,7 @@ pub struct Notification<'a> {
     /// Whether the provider gets it.
     pub delivery: Delivery,
     /// The metadata that it gets, with all sources.
-    pub combined: Combined<Value>,
+    pub combined: Combined<MetadataValue>,
     /// Keys with several sources.
     pub conflicts: Vec<Conflict>,
     /// What notification-controller says about them.
@@ -551,7 +551,7 @@ impl Notifier<'_> {
     }
 }
 
-fn dropped(object: &InvolvedObject, posted: &Metadata<Value>, own_group: &[String]) -> Vec<Dropped> {
+fn dropped(object: &InvolvedObject, posted: &Metadata<MetadataValue>, own_group: &[String]) -> Vec<Dropped> {
     let prefix = object.prefix();
     let mut dropped: Vec<Dropped> = posted
         .keys()

@@ -3,7 +3,7 @@
 
 pub(crate) mod generated;
 
-use forebay::internals::build::kustomize::{self, Memo, Options};
+use forebay::internals::build::kustomize::{self, BaseMemo, BuildOptions};
 use forebay::internals::files::{FileTree, Snapshot, Store};
 use forebay::internals::lang::yaml::emit;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) fn forebay(files: &Files) -> Result<String, (String, String)> {
         Some(location) => format!("{}:{}", location.file, snapshot.positions(location).0.0),
         None => "nowhere".to_owned(),
     };
-    let build = kustomize::build(&tree, "", &Options::command_line(), &Memo::default())
+    let build = kustomize::build(&tree, "", &BuildOptions::command_line(), &BaseMemo::default())
         .map_err(|error| (place(error.location.as_ref()), error.message))?;
     if let Some(partial) = build.partial.first() {
         return Err((place(partial.location.as_ref()), format!("partial: {partial}")));

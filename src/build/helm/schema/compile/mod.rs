@@ -8,7 +8,7 @@ mod read;
 use crate::build::helm::strvals::of_json;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
-use read::Reading;
+use read::SchemaReading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -382,7 +382,7 @@ impl<'c> Compiler<'c> {
         match &value.kind {
             Kind::Bool(always) => schema.always = Some(*always),
             Kind::Map(map) => {
-                Reading { compiler: self, at, map, schema: &mut schema, draft: document_draft }.all()?
+                SchemaReading { compiler: self, at, map, schema: &mut schema, draft: document_draft }.all()?
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A schema that is read.
-pub(super) struct Reading<'r, 'c> {
+pub(super) struct SchemaReading<'r, 'c> {
     pub(super) compiler: &'r mut Compiler<'c>,
     pub(super) at: &'r At,
     pub(super) map: &'r Map,
@@ -15,7 +15,7 @@ pub(super) struct Reading<'r, 'c> {
     pub(super) draft: Draft,
 }
 
-impl Reading<'_, '_> {
+impl SchemaReading<'_, '_> {
     pub(super) fn all(&mut self) -> Result<()> {
         let resource = self.schema.resource.clone();
         if let Some(reference) = text(self.map, "$ref") {

@@ -4,8 +4,8 @@ mod pipes;
 
 use super::guards::Scalars;
 use super::heap::{Atom, Heap, Site, Val};
-use super::paths::{Reads, Seg};
-use super::{Program, Shape, Templates};
+use super::paths::{PathReads, Seg};
+use super::{DataShape, Program, Templates};
 use crate::lang::template::ast::{Branch, List, Node, Pipe};
 use crate::lang::template::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,11 +44,11 @@ struct Run {
     words: Option<Vec<Arc<str>>>,
 }
 
-pub(super) struct Walk<'p> {
+pub(super) struct ReadsWalk<'p> {
     pub(super) program: &'p Program<'p>,
     pub(super) templates: Templates,
     pub(super) heap: Heap,
-    pub(super) reads: Reads,
+    pub(super) reads: PathReads,
     pub(super) steps: u64,
     pub(super) visits: std::cell::Cell<u64>,
     roots: Vec<u32>,
@@ -87,13 +87,13 @@ pub(super) struct WalkedParts {
     pub(super) over: FxHashMap<u32, (usize, Vec<Atom>)>,
 }
 
-impl<'p> Walk<'p> {
-    pub(super) fn new(program: &'p Program<'p>) -> Walk<'p> {
-        Walk {
+impl<'p> ReadsWalk<'p> {
+    pub(super) fn new(program: &'p Program<'p>) -> ReadsWalk<'p> {
+        ReadsWalk {
             program,
             templates: Templates::new(&program.templates),
             heap: Heap::default(),
-            reads: Reads::default(),
+            reads: PathReads::default(),
             steps: 0,
             visits: Default::default(),
             roots: Vec::new(),
@@ -115,10 +115,10 @@ impl<'p> Walk<'p> {
         }
     }
 
-    pub(super) fn run(mut self) -> Option<Reads> {
+    pub(super) fn run(mut self) -> Option<PathReads> {
         self.roots = self.program.roots.iter().map(|_| self.heap.object()).collect();
         for (index, shape) in self.program.roots.iter().enumerate() {
-            let Shape::Map(fields) = shape else { continue };
+            let DataShape::Map(fields) = shape else { continue };
             for (key, shape) in fields {
                 let val = self.shape(shape);
                 self.heap.set(self.roots[index], key, &val);
@@ -152,14 +152,14 @@ impl<'p> Walk<'p> {
             || self.runs.len() > RUNS
     }
 
-    fn shape(&mut self, shape: &Shape) -> Val {
+    fn shape(&mut self, shape: &DataShape) -> Val {
         match shape {
-            Shape::Input(path) => {
+            DataShape::Input(path) => {
                 let path = path.iter();
                 let part = path.fold(0, |part, key| self.reads.child(part, Seg::Key(key.clone())));
                 Val::one(Atom::Input(part))
             }
-            Shape::Map(fields) => {
+            DataShape::Map(fields) => {
                 let object = self.heap.object();
                 for (key, shape) in fields {
                     let val = self.shape(shape);
@@ -167,10 +167,10 @@ impl<'p> Walk<'p> {
                 }
                 Val::one(Atom::Made(object))
             }
-            Shape::Root(index) => Val::one(Atom::Made(self.roots[*index])),
-            Shape::Text(text) => Val::one(self.heap.literal(text)),
-            Shape::Files(index) => Val::one(Atom::Files(*index as u32)),
-            Shape::Other => Val::one(Atom::Other),
+            DataShape::Root(index) => Val::one(Atom::Made(self.roots[*index])),
+            DataShape::Text(text) => Val::one(self.heap.literal(text)),
+            DataShape::Files(index) => Val::one(Atom::Files(*index as u32)),
+            DataShape::Other => Val::one(Atom::Other),
         }
     }
 

@@ -1,13 +1,13 @@
 //! Pipelines: commands, operands and fields.
 
-use super::Walk;
-use crate::lang::template::ast::{Command, Pipe, Place as NodePlace, Term, TermKind};
-use crate::lang::template::reads::Shape;
+use super::ReadsWalk;
+use crate::lang::template::ast::{Command, NodePlace, Pipe, Term, TermKind};
+use crate::lang::template::reads::DataShape;
 use crate::lang::template::reads::heap::{Atom, Val};
 use crate::lang::template::reads::paths::Seg;
 use std::sync::Arc;
 
-impl Walk<'_> {
+impl ReadsWalk<'_> {
     pub(super) fn pipe(&mut self, pipe: &Pipe, dot: &Val) -> Val {
         let value = self.commands(pipe, dot);
         for name in &pipe.declares {
@@ -103,9 +103,9 @@ impl Walk<'_> {
     fn is_values(&self, val: &Val) -> bool {
         let is_root = |part: u32| {
             let path = self.reads.path(part);
-            let same = |shape: &Shape| matches!(shape, Shape::Input(own) if own.iter().map(|key| Seg::Key(key.clone())).eq(path.iter().cloned()));
+            let same = |shape: &DataShape| matches!(shape, DataShape::Input(own) if own.iter().map(|key| Seg::Key(key.clone())).eq(path.iter().cloned()));
             self.program.roots.iter().any(|root| match root {
-                Shape::Map(fields) => fields.iter().any(|(_, shape)| same(shape)),
+                DataShape::Map(fields) => fields.iter().any(|(_, shape)| same(shape)),
                 _ => false,
             })
         };

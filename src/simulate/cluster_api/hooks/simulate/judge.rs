@@ -1,6 +1,6 @@
 //! What each step waits for: answers of hooks, and what is withheld meanwhile.
 
-use super::{Event, Runner, RuntimeSdk, Simulation, State, Step, StepKind, list};
+use super::{Event, HookStep, Runner, RuntimeSdk, Simulation, StepKind, StepState, list};
 use crate::simulate::behaviour;
 use crate::simulate::cluster_api::hooks::sequence::{
     BEFORE_UPGRADE_PREFIX, DEFER_UPGRADE, HOLD_UPGRADE_SEQUENCE,
@@ -22,8 +22,8 @@ impl Runner<'_, '_> {
             let last_minor = simulation.to.clone();
             let step = &mut simulation.steps[index];
             if stopped {
-                if step.state != State::Skipped {
-                    step.state = State::Pending;
+                if step.state != StepState::Skipped {
+                    step.state = StepState::Pending;
                 }
                 continue;
             }
@@ -32,7 +32,7 @@ impl Runner<'_, '_> {
                 StepKind::Workers if self.request.event == Event::Upgrade => self.judge_workers(step),
                 _ => {}
             }
-            if matches!(step.state, State::Blocked | State::Aborted) {
+            if matches!(step.state, StepState::Blocked | StepState::Aborted) {
                 stopped = true;
                 withheld = self.withheld(step, last_minor.as_deref());
             }
@@ -40,22 +40,22 @@ impl Runner<'_, '_> {
         simulation.withheld = withheld;
     }
 
-    fn judge_hook(&self, hook: Hook, step: &mut Step) {
-        if step.state == State::Skipped {
+    fn judge_hook(&self, hook: Hook, step: &mut HookStep) {
+        if step.state == StepState::Skipped {
             return;
         }
         if hook == Hook::BeforeClusterUpgrade && self.reads(behaviour::UPGRADE_HOOK_ANNOTATION) {
             let keys: Vec<String> =
                 self.annotations().filter(|key| key.starts_with(BEFORE_UPGRADE_PREFIX)).collect();
             if !keys.is_empty() {
-                step.state = State::Blocked;
+                step.state = StepState::Blocked;
                 step.reason = format!("annotation {} is set on the Cluster", keys.join(", "));
                 step.unblock = vec!["remove the annotation from the Cluster".to_owned()];
                 return;
             }
         }
         if step.handlers.as_ref().is_some_and(Vec::is_empty) {
-            step.state = State::Skipped;
+            step.state = StepState::Skipped;
             step.reason = "no handler is registered".to_owned();
             return;
         }
@@ -65,7 +65,7 @@ impl Runner<'_, '_> {
         }
         match self.request.respond.get(&hook) {
             Some(HookAnswer::Blocking { .. }) if step.blocking => {
-                step.state = State::Blocked;
+                step.state = StepState::Blocked;
                 step.reason = "asked to wait".to_owned();
                 step.unblock = vec![
                     "let the extension answer with retryAfterSeconds 0, or fix it".to_owned(),
@@ -80,7 +80,7 @@ impl Runner<'_, '_> {
                 .to_owned();
             }
             Some(HookAnswer::Failure) => {
-                step.state = State::Aborted;
+                step.state = StepState::Aborted;
                 step.reason = "failed: the reconcile aborts here and is retried".to_owned();
                 step.unblock = vec![
                     "let the extension answer with status Success".to_owned(),
@@ -93,14 +93,14 @@ impl Runner<'_, '_> {
     }
 
     /// An extension that cannot be reached: its handlers' failurePolicy decides.
-    fn judge_unreachable(&self, step: &mut Step) {
+    fn judge_unreachable(&self, step: &mut HookStep) {
         let handlers = step.handlers.as_deref();
         let ignored = |name: &String| self.request.ignoring.contains(name);
         if handlers.is_some_and(|handlers| handlers.iter().all(ignored)) {
             step.reason = "cannot be reached, which failurePolicy Ignore takes for success".to_owned();
             return;
         }
-        step.state = State::Aborted;
+        step.state = StepState::Aborted;
         step.reason = match handlers {
             Some(handlers) => {
                 let failing: Vec<&str> =
@@ -114,7 +114,7 @@ impl Runner<'_, '_> {
         step.unblock = vec!["let the extension be reached, or set failurePolicy Ignore".to_owned()];
     }
 
-    fn judge_workers(&self, step: &mut Step) {
+    fn judge_workers(&self, step: &mut HookStep) {
         let deferred: Vec<&str> = self
             .workers
             .iter()
@@ -125,7 +125,7 @@ impl Runner<'_, '_> {
             self.judge_on_delete(step);
             return;
         }
-        step.state = State::Blocked;
+        step.state = StepState::Blocked;
         step.reason = format!("{} deferred by annotation; {}", deferred.join(", "), step.reason);
         step.unblock =
             vec![format!("remove {DEFER_UPGRADE} or {HOLD_UPGRADE_SEQUENCE} from the entry's metadata")];
@@ -133,25 +133,25 @@ impl Runner<'_, '_> {
 
     /// A MachineDeployment is upgrading while any Machine of it has another version
     /// (`MachineDeploymentState.IsUpgrading`), and with OnDelete only a deletion changes that.
-    fn judge_on_delete(&self, step: &mut Step) {
+    fn judge_on_delete(&self, step: &mut HookStep) {
         let names: Vec<&str> = self.workers.iter().flat_map(|w| &w.on_delete).map(String::as_str).collect();
         if names.is_empty() {
             return;
         }
-        step.state = State::Blocked;
+        step.state = StepState::Blocked;
         step.reason = format!("{}: {}; {}", names.join(", "), ON_DELETE, step.reason);
         step.unblock = vec![format!("delete the Machines of {}, one after the other", list(&names))];
     }
 
     /// What receives nothing while a step waits.
-    fn withheld(&self, step: &Step, target: Option<&str>) -> Vec<String> {
+    fn withheld(&self, step: &HookStep, target: Option<&str>) -> Vec<String> {
         let StepKind::Hook(hook) = step.kind else {
             return vec![
                 "AfterClusterUpgrade stays due, so the next change of version is rejected".to_owned(),
             ];
         };
         let says = |text: &str| vec![text.to_owned()];
-        if step.state == State::Aborted
+        if step.state == StepState::Aborted
             && !matches!(hook, Hook::BeforeClusterCreate | Hook::BeforeClusterDelete)
         {
             return says("nothing of the topology is reconciled, MachineHealthChecks and deletions included");

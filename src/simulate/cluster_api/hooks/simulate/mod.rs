@@ -31,7 +31,7 @@ pub enum Event {
 
 /// What to simulate, and under which circumstances.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct SimulationRequest {
     /// The event.
     pub event: Event,
     /// Version before an upgrade; the Cluster's own unless `to` is missing.
@@ -94,7 +94,7 @@ pub enum StepKind {
 
 /// How far a step gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum StepState {
     /// It is over.
     Done,
     /// It waits for something outside.
@@ -107,7 +107,7 @@ pub enum State {
     Aborted,
 }
 
-impl State {
+impl StepState {
     /// The word in output.
     pub fn name(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl State {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct HookStep {
     /// What it does.
     pub kind: StepKind,
     /// Version before it.
@@ -130,7 +130,7 @@ pub struct Step {
     /// Version that it leads to.
     pub to: Option<String>,
     /// How far it gets.
-    pub state: State,
+    pub state: StepState,
     /// Whether an answer can hold it.
     pub blocking: bool,
     /// Registered handlers of its hook; `None`: unknown.
@@ -159,7 +159,7 @@ pub struct Simulation {
     /// Whether hooks are called at all; the steps are those with it on.
     pub runtime_sdk: RuntimeSdk,
     /// The steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HookStep>,
     /// What is withheld while the blocked step waits.
     pub withheld: Vec<String>,
     /// Why there are no steps, or what limits them.
@@ -184,7 +184,7 @@ struct Workers {
 pub fn simulate<'a>(
     cluster: &Cluster<'a>,
     objects: &Objects<'a>,
-    request: &Request,
+    request: &SimulationRequest,
 ) -> Result<Simulation, String> {
     let class_ref = cluster.class_ref();
     let mut simulation = Simulation {
@@ -240,7 +240,7 @@ fn read_workers<'a>(cluster: &Cluster<'a>, objects: &Objects<'a>, kind: WorkerKi
 
 struct Runner<'r, 'a> {
     cluster: &'r Cluster<'a>,
-    request: &'r Request,
+    request: &'r SimulationRequest,
     workers: &'r [Workers],
 }
 
@@ -284,7 +284,7 @@ impl Runner<'_, '_> {
         self.push_hook(simulation, Hook::BeforeClusterDelete, None, None);
         if self.annotations().any(|key| key == OK_TO_DELETE) {
             for step in &mut simulation.steps {
-                step.state = State::Skipped;
+                step.state = StepState::Skipped;
                 step.reason = format!("annotation {OK_TO_DELETE} is set on the Cluster");
             }
         }
@@ -498,7 +498,7 @@ impl Runner<'_, '_> {
         simulation.steps.push(self.step(StepKind::Hook(hook), from, to, String::new()));
     }
 
-    fn step(&self, kind: StepKind, from: Option<String>, to: Option<String>, reason: String) -> Step {
+    fn step(&self, kind: StepKind, from: Option<String>, to: Option<String>, reason: String) -> HookStep {
         let (blocking, handlers) = match kind {
             StepKind::Hook(hook) => (
                 hook.may_block(self.request.minor),
@@ -506,7 +506,7 @@ impl Runner<'_, '_> {
             ),
             _ => (false, Some(Vec::new())),
         };
-        Step { kind, from, to, state: State::Done, blocking, handlers, unblock: Vec::new(), reason }
+        HookStep { kind, from, to, state: StepState::Done, blocking, handlers, unblock: Vec::new(), reason }
     }
 
     fn annotations(&self) -> impl Iterator<Item = String> {

@@ -4,7 +4,7 @@ use super::VERSION;
 use crate::model::EffectKind;
 use crate::simulate::cluster_api::hooks::selection::called;
 use crate::simulate::cluster_api::hooks::simulate::{
-    Event, Request, RuntimeSdk, Simulation, State, StepKind, simulate,
+    Event, RuntimeSdk, Simulation, SimulationRequest, StepKind, StepState, simulate,
 };
 use crate::simulate::cluster_api::machines::{Comparison, MachineChange};
 use crate::simulate::cluster_api::rollout::RolloutEffect;
@@ -36,7 +36,7 @@ pub(in crate::simulate::cluster_api::machines) fn hooks(
     if called_for.none_selects && !comparison.conditions.runtime_sdk_stated {
         return;
     }
-    let request = Request {
+    let request = SimulationRequest {
         event,
         from: from.clone(),
         to: to.clone(),
@@ -98,7 +98,7 @@ fn called_hooks(simulation: &Simulation, notes: Vec<String>) -> Option<Called> {
         if step.blocking && !blocking.contains(&hook.name()) {
             blocking.push(hook.name());
         }
-        if step.state == State::Blocked {
+        if step.state == StepState::Blocked {
             blocked = Some(&step.reason);
         }
     }

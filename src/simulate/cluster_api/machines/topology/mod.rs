@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::stops::stops;
 use super::upgrade::is_deferred;
-use super::{COPIED, Comparison, MachineChange, NOT_COPIED, Part, upgrade};
+use super::{COPIED, Comparison, MachineChange, NOT_COPIED, ReplacementPart, upgrade};
 use crate::lang::yaml::pointer_join;
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
-use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Side, Stated};
+use crate::simulate::cluster_api::hooks::mutation::{MutationHook, Side, StatedAnswers};
 use crate::simulate::cluster_api::hooks::simulate::{Event, VersionUpdate};
 use crate::simulate::cluster_api::propagation::WorkerKind;
 use crate::simulate::cluster_api::rollout::RolloutEffect;
@@ -22,7 +22,9 @@ use crate::simulate::cluster_api::rollout::field;
 use crate::simulate::cluster_api::rollout::template::differences;
 use crate::simulate::cluster_api::topology::Cluster;
 use crate::simulate::cluster_api::topology::class::has_chained_upgrades;
-use crate::simulate::cluster_api::topology::desired::{Desired, Part as Template, Worker, desired_with};
+use crate::simulate::cluster_api::topology::desired::{
+    Desired, TemplatePart as Template, Worker, desired_with,
+};
 use crate::simulate::cluster_api::topology::fields;
 
 const VERSION: &str = "/spec/topology/version";
@@ -35,7 +37,7 @@ pub(super) fn effects(
     changes: &mut Vec<MachineChange>,
 ) {
     let template_metadata = comparison.conditions.template_metadata;
-    let stated = |side| Stated { responses: comparison.responses, side };
+    let stated = |side| StatedAnswers { responses: comparison.responses, side };
     let old = desired_with(*before, &comparison.before.objects, template_metadata, stated(Side::Before));
     let new = desired_with(*after, &comparison.after.objects, template_metadata, stated(Side::After));
     let stops = new.as_ref().and_then(|new| stops(comparison, new));
@@ -249,8 +251,9 @@ impl Pair<'_, '_, '_> {
         target: String,
         machines: Option<i64>,
         changes: &'s mut Vec<MachineChange>,
-    ) -> Part<'s> {
-        let mut part = Part::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
+    ) -> ReplacementPart<'s> {
+        let mut part =
+            ReplacementPart::new(self.comparison, self.new.cluster.object.id, &target, machines, changes);
         part.paused = self.new.cluster.is_paused().then(|| PAUSED.to_owned()).or_else(|| self.stops.clone());
         part
     }
@@ -362,7 +365,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// Deletion waits for nothing; creation and everything else does.
-    fn hold(&self, part: &mut Part<'_>) {
+    fn hold(&self, part: &mut ReplacementPart<'_>) {
         if self.upgrades {
             part.held = Some("withheld until the control plane is upgraded and no hook blocks".to_owned());
         }
@@ -427,7 +430,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// Annotations that hold back an upgrade, which reach no object.
-    fn deferral(&self, part: &mut Part<'_>, old: &Worker<'_>, new: &Worker<'_>) {
+    fn deferral(&self, part: &mut ReplacementPart<'_>, old: &Worker<'_>, new: &Worker<'_>) {
         let was = is_deferred(&self.old.cluster, &old.entry);
         let is = is_deferred(&self.new.cluster, &new.entry);
         let judgement = match (was, is) {

@@ -4,12 +4,12 @@ use super::Pair;
 use crate::lang::yaml::{Location, NodeRef, pointer_to};
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
-use crate::simulate::cluster_api::machines::{MIGRATED, Origin, Part, is_on_both_sides};
+use crate::simulate::cluster_api::machines::{MIGRATED, Origin, ReplacementPart, is_on_both_sides};
 use crate::simulate::cluster_api::rollout::kubeadm_config;
 use crate::simulate::cluster_api::rollout::template::{
     TemplateOutcome, differences, summarise, template_outcome,
 };
-use crate::simulate::cluster_api::topology::desired::Part as Template;
+use crate::simulate::cluster_api::topology::desired::TemplatePart as Template;
 use crate::simulate::cluster_api::topology::patches::{is_external, writer};
 use crate::simulate::cluster_api::topology::{Class, text_at};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ impl Pair<'_, '_, '_> {
     /// A machine or bootstrap template, of which the Cluster has a clone.
     pub(super) fn template(
         &self,
-        part: &mut Part<'_>,
+        part: &mut ReplacementPart<'_>,
         what: &str,
         old: Option<&Template>,
         new: Option<&Template>,
@@ -84,7 +84,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// What an extension may do to a KubeadmControlPlane, whose fields are judged one by one.
-    pub(super) fn marks(&self, part: &mut Part<'_>, old: &Template, new: &Template) {
+    pub(super) fn marks(&self, part: &mut ReplacementPart<'_>, old: &Template, new: &Template) {
         if self.upgrades {
             return;
         }
@@ -116,7 +116,12 @@ impl Pair<'_, '_, '_> {
     }
 
     /// A template of an object that is patched in place.
-    pub(super) fn generated(&self, part: &mut Part<'_>, old: Option<&Template>, new: Option<&Template>) {
+    pub(super) fn generated(
+        &self,
+        part: &mut ReplacementPart<'_>,
+        old: Option<&Template>,
+        new: Option<&Template>,
+    ) {
         let (Some(old), Some(new)) = (old, new) else { return };
         let paths = differences(&old.template, &new.template);
         let Some(first) = paths.first() else { return };
@@ -135,7 +140,7 @@ impl Pair<'_, '_, '_> {
         part.push(judgement, pointer, values, cause, true);
     }
 
-    pub(super) fn unseen(&self, part: &mut Part<'_>, what: &str, changed: bool) {
+    pub(super) fn unseen(&self, part: &mut ReplacementPart<'_>, what: &str, changed: bool) {
         if changed {
             let judgement = (EffectKind::Unknown, "its template is not in the repository on one side");
             let list = "/spec/topology";

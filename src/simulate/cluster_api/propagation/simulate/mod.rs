@@ -9,23 +9,23 @@ use stops::{cluster_of, controller_of, read_taints, stop, stop_all, strategy, ta
 
 use super::node::{syncs_annotation, syncs_label};
 use super::{
-    DEPLOYMENT_NAME, MachineDeployment, Metadata, MetadataEntry, Source, WorkerKind, control_plane_machine,
-    created_from_template, is_upgrade_order_annotation, machine, machine_set, pool_machine,
-    reaches_machine_sets, template_clone, template_object,
+    DEPLOYMENT_NAME, KeySource, MachineDeployment, Metadata, MetadataEntry, WorkerKind,
+    control_plane_machine, created_from_template, is_upgrade_order_annotation, machine, machine_set,
+    pool_machine, reaches_machine_sets, template_clone, template_object,
 };
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::Location;
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds as kinds;
-use crate::simulate::cluster_api::references::{Object, Objects};
-use crate::simulate::cluster_api::topology::desired::{Desired, Part, Worker, desired};
+use crate::simulate::cluster_api::references::{Objects, ScopedObject};
+use crate::simulate::cluster_api::topology::desired::{Desired, TemplatePart, Worker, desired};
 use crate::simulate::cluster_api::topology::fields;
 use crate::simulate::cluster_api::topology::fields::Table;
 use crate::simulate::cluster_api::topology::{Cluster, first_at, metadata_at, text_at};
 
 /// What decides about the last edges.
 #[derive(Debug, Default)]
-pub struct Settings {
+pub struct PropagationSettings {
     /// `--additional-sync-machine-labels`.
     pub additional_labels: Vec<GoRegexp>,
     /// `--additional-sync-machine-annotations`.
@@ -97,7 +97,7 @@ pub struct Stop {
 
 /// Everything that is derived of the objects of a repository, and what is not
 /// among them: the classes of Clusters, by Cluster, and templates of classes.
-pub fn simulate(objects: &Objects<'_>, settings: &Settings) -> (Vec<Derived>, Vec<Missing>) {
+pub fn simulate(objects: &Objects<'_>, settings: &PropagationSettings) -> (Vec<Derived>, Vec<Missing>) {
     let mut chain = Chain { settings, objects, derived: Vec::new(), missing: Vec::new() };
     for cluster in Cluster::all(objects).filter(|c| c.topology().is_some()) {
         match desired(cluster, objects, settings.template_metadata) {
@@ -131,7 +131,7 @@ pub fn simulate(objects: &Objects<'_>, settings: &Settings) -> (Vec<Derived>, Ve
 const NOT_COPIED: &str = "top-level metadata of it is copied nowhere";
 
 struct Chain<'s, 'a> {
-    settings: &'s Settings,
+    settings: &'s PropagationSettings,
     objects: &'s Objects<'a>,
     derived: Vec<Derived>,
     missing: Vec<Missing>,
@@ -147,7 +147,7 @@ struct Below {
 }
 
 impl Below {
-    fn of_part(part: &Part) -> Self {
+    fn of_part(part: &TemplatePart) -> Self {
         let kind = kinds::templated_kind(&part.template_kind).to_owned();
         // What Machines are made of is the Cluster's own clone of the class's template.
         let cloned_from = Some((None, part.group_kind.clone()));
@@ -305,20 +305,27 @@ impl Chain<'_, '_> {
     }
 
     /// The per-cluster clone of a template that the class references.
-    fn clone_of(&mut self, from: &ObjectId, cluster: &str, part: &Part, prefix: &str) {
+    fn clone_of(&mut self, from: &ObjectId, cluster: &str, part: &TemplatePart, prefix: &str) {
         let metadata = template_clone(cluster, &part.metadata, (&part.template_name, &part.group_kind));
         self.push(from, &part.template_kind, (prefix.to_owned(), false), metadata, Vec::new(), Vec::new());
     }
 
     /// What the topology controller makes of a template for itself.
-    fn object_of(&mut self, from: &ObjectId, cluster: &str, part: &Part, prefix: &str, pool: Option<&str>) {
+    fn object_of(
+        &mut self,
+        from: &ObjectId,
+        cluster: &str,
+        part: &TemplatePart,
+        prefix: &str,
+        pool: Option<&str>,
+    ) {
         let cloned_from = (&*part.template_name, &*part.group_kind);
         let metadata = template_object(cluster, &part.nested_metadata, cloned_from, pool);
         let kind = kinds::templated_kind(&part.template_kind).to_owned();
         self.push(from, &kind, (prefix.to_owned(), false), metadata, Vec::new(), Vec::new());
     }
 
-    fn control_plane(&mut self, object: Object<'_>) {
+    fn control_plane(&mut self, object: ScopedObject<'_>) {
         let template = metadata_at(object.node, "/spec/machineTemplate/metadata");
         let stops = stop_all(
             &metadata_at(object.node, "/metadata"),
@@ -344,7 +351,7 @@ impl Chain<'_, '_> {
 
     /// What is made of a template that an object references; its own metadata
     /// counts where it is among the objects.
-    fn below(&mut self, object: Object<'_>, pointers: &[&str]) -> Option<Below> {
+    fn below(&mut self, object: ScopedObject<'_>, pointers: &[&str]) -> Option<Below> {
         let (_, reference) = first_at(object.node, pointers)?;
         let (kind, name) = (text_at(reference, &["/kind"])?, text_at(reference, &["/name"])?);
         let group = text_at(reference, &["/apiGroup"])
@@ -387,7 +394,7 @@ impl Chain<'_, '_> {
         self.node(parent.from, None, &name, &metadata, &taints, None);
     }
 
-    fn machine_deployment(&mut self, object: Object<'_>) {
+    fn machine_deployment(&mut self, object: ScopedObject<'_>) {
         let template = metadata_at(object.node, "/spec/template/metadata");
         let own = metadata_at(object.node, "/metadata");
         let fields = fields::of_object(Table::Worker, object.node);
@@ -444,7 +451,7 @@ impl Chain<'_, '_> {
         self.machine_and_below(parent.from, &name, metadata, taints, stops, parts);
     }
 
-    fn machine_set(&mut self, object: Object<'_>) {
+    fn machine_set(&mut self, object: ScopedObject<'_>) {
         let own = metadata_at(object.node, "/metadata");
         let template = metadata_at(object.node, "/spec/template/metadata");
         let deployment = own.labels.get(DEPLOYMENT_NAME).map(|entry| entry.value.as_deref());
@@ -459,7 +466,7 @@ impl Chain<'_, '_> {
         self.machine_and_below(object.id, &name, metadata, taints, stops, &parts);
     }
 
-    fn below_workers(&mut self, object: Object<'_>) -> Vec<Below> {
+    fn below_workers(&mut self, object: ScopedObject<'_>) -> Vec<Below> {
         let spec = ["/spec/template/spec/infrastructureRef", "/spec/template/spec/bootstrap/configRef"];
         spec.into_iter().filter_map(|pointer| self.below(object, &[pointer])).collect()
     }
@@ -481,7 +488,7 @@ impl Chain<'_, '_> {
         self.node(from, None, name, &metadata, &taints, Some("MachineSet"));
     }
 
-    fn machine_pool(&mut self, object: Object<'_>) {
+    fn machine_pool(&mut self, object: ScopedObject<'_>) {
         let template = metadata_at(object.node, "/spec/template/metadata");
         let fields = fields::of_object(Table::Worker, object.node);
         let parent = Parent {
@@ -509,7 +516,7 @@ impl Chain<'_, '_> {
         self.derived[before..].iter_mut().for_each(|derived| derived.condition = Some(POOL_MACHINES));
     }
 
-    fn machine(&mut self, object: Object<'_>) {
+    fn machine(&mut self, object: ScopedObject<'_>) {
         let metadata = metadata_at(object.node, "/metadata");
         let taints: Vec<Taint> = read_taints(object.node, "/spec/taints");
         self.node(object.id, Some(object), object.name(), &metadata, &taints, None);
@@ -520,7 +527,7 @@ impl Chain<'_, '_> {
     fn node(
         &mut self,
         from: &ObjectId,
-        standalone: Option<Object<'_>>,
+        standalone: Option<ScopedObject<'_>>,
         machine: &str,
         metadata: &Metadata,
         taints: &[Taint],
@@ -562,7 +569,7 @@ impl Chain<'_, '_> {
         };
         let namespace = from.namespace.as_deref().unwrap_or("default").to_owned();
         let mut bookkeeping = |key: &str, value: Option<String>| {
-            let entry = MetadataEntry { value, source: Source::Controller(BY) };
+            let entry = MetadataEntry { value, source: KeySource::Controller(BY) };
             synced.annotations.insert(format!("cluster.x-k8s.io/{key}"), entry);
         };
         bookkeeping("cluster-name", cluster);

@@ -2,8 +2,8 @@
 
 use super::{Stop, Taint};
 use crate::lang::yaml::NodeRef;
-use crate::simulate::cluster_api::propagation::{Metadata, MetadataEntry, Source, Strategy};
-use crate::simulate::cluster_api::references::Object;
+use crate::simulate::cluster_api::propagation::{KeySource, Metadata, MetadataEntry, Strategy};
+use crate::simulate::cluster_api::references::ScopedObject;
 use crate::simulate::cluster_api::topology::fields::Fields;
 use crate::simulate::cluster_api::topology::text_at;
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) fn stop_all(from: &Metadata, to: &Metadata, stops_at: &str, why: &'st
         [("labels", &from.labels, &to.labels), ("annotations", &from.annotations, &to.annotations)]
     {
         for (key, entry) in from.iter().filter(|(key, _)| !to.contains_key(*key)) {
-            if !matches!(entry.source, Source::Controller(_)) {
+            if !matches!(entry.source, KeySource::Controller(_)) {
                 stops.push(stop(key, field, stops_at, why, entry));
             }
         }
@@ -31,8 +31,8 @@ pub(super) fn stop(
     entry: &MetadataEntry,
 ) -> Stop {
     let location = match &entry.source {
-        Source::Field { location, .. } => location.clone(),
-        Source::Controller(_) => None,
+        KeySource::Field { location, .. } => location.clone(),
+        KeySource::Controller(_) => None,
     };
     Stop { key: key.to_owned(), field, stops_at: stops_at.to_owned(), why, location }
 }
@@ -85,7 +85,7 @@ pub(super) fn strategy(fields: &Fields) -> Strategy {
 }
 
 /// `spec.clusterName`, else the Cluster that labels or owner references name.
-pub(super) fn cluster_of(object: Object<'_>) -> String {
+pub(super) fn cluster_of(object: ScopedObject<'_>) -> String {
     let owner = || {
         object
             .node
