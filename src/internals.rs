@@ -272,7 +272,7 @@ pub mod rewrite {
         }
     }
     pub mod subject {
-        pub use crate::rewrite::subject::{Astray, Subject, manifest_of, prove};
+        pub use crate::rewrite::subject::{Subject, Unproven, manifest_of, prove};
     }
     pub mod suspend {
         pub use crate::rewrite::suspend::{Aim, is_suspendable};

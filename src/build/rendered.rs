@@ -35,7 +35,7 @@ struct Piece {
     bytes: Range<u32>,
     /// Bytes of the template that wrote it.
     template: Range<u32>,
-    /// What flowed in: indices of [`Rendered::places`].
+    /// What flowed in: indices of [`RenderedText::places`].
     from: Vec<u32>,
 }
 

@@ -220,7 +220,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         version_suffix: None,
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
     };
-    let places = Places::new(&chart, &given);
+    let places = TemplatePlaces::new(&chart, &given);
     let rendered = render(&request).map_err(|error| places.told(error))?;
     let printed = Printed {
         include_crds: arguments.include_crds,
@@ -250,15 +250,15 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
 }
 
 /// Lines and columns in the files of a chart and of its values.
-struct Places<'p> {
+struct TemplatePlaces<'p> {
     files: BTreeMap<FilePath, (&'p str, OnceCell<LineIndex>)>,
 }
 
-impl<'p> Places<'p> {
-    fn new(chart: &'p Chart, given: &'p Given) -> Places<'p> {
+impl<'p> TemplatePlaces<'p> {
+    fn new(chart: &'p Chart, given: &'p Given) -> TemplatePlaces<'p> {
         let files = chart.all_files().into_iter().chain(given.files.iter().map(|(_, file)| file));
         let entry = |file: &'p ChartFile| Some((file.place.clone(), (file.blob.text()?, OnceCell::new())));
-        Places { files: files.filter_map(entry).collect() }
+        TemplatePlaces { files: files.filter_map(entry).collect() }
     }
 
     /// `path:line:column`

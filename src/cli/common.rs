@@ -77,7 +77,7 @@ pub(crate) struct Common {
     known_root: OnceLock<PathBuf>,
     /// What was read: its secret values are not to be printed.
     #[arg(skip)]
-    read: Arc<Mutex<Read>>,
+    read: Arc<Mutex<ReadTrees>>,
     /// Whether they are shown all the same.
     #[arg(skip)]
     shows_secrets: OnceLock<()>,
@@ -88,7 +88,7 @@ pub(crate) struct Common {
 
 /// The trees that were read, and their secret values once they were asked for.
 #[derive(Debug, Default)]
-struct Read {
+struct ReadTrees {
     snapshots: Vec<Arc<Snapshot>>,
     /// Of how many trees beside the roots, and their values.
     secrets: Option<(usize, Arc<SecretValues>)>,
@@ -178,7 +178,7 @@ impl Common {
         if self.shows_secrets.get().is_some() || read.snapshots.is_empty() {
             return None;
         }
-        let Read { snapshots, secrets } = &mut *read;
+        let ReadTrees { snapshots, secrets } = &mut *read;
         // Trees beside the root's are opened when something asks for them.
         let trees = snapshots.iter().map(|read| read.beside().count()).sum();
         if secrets.as_ref().is_none_or(|(known, _)| *known != trees) {

@@ -17,7 +17,7 @@ pub(crate) struct Revision {
 
 /// Read a revision or a directory (`./DIR`, `../DIR` or absolute) that a flag names.
 pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
-    let place = &Place::of(session);
+    let place = &RevisionPlace::of(session);
     if !is_directory(name) {
         return revision(place, name);
     }
@@ -27,7 +27,7 @@ pub(crate) fn read(session: &Session, name: &str) -> Result<Revision, Failure> {
 
 /// Read the default base.
 pub(crate) fn read_default_base(session: &Session) -> Result<Revision, Failure> {
-    default_of(&Place::of(session)).map(|(revision, _)| revision)
+    default_of(&RevisionPlace::of(session)).map(|(revision, _)| revision)
 }
 
 /// The default base of a root, and what people call it: `origin/main`.
@@ -36,7 +36,7 @@ pub(crate) fn base_of(
     config: &Config,
     like: &Arc<Snapshot>,
 ) -> Result<(Arc<Snapshot>, String), String> {
-    let found = default_of(&Place { root, config, snapshot: like });
+    let found = default_of(&RevisionPlace { root, config, snapshot: like });
     match found {
         Ok((base, name)) => {
             let head = git::run(root, &["rev-parse", "--abbrev-ref", &name]).ok();
@@ -50,20 +50,20 @@ pub(crate) fn base_of(
 }
 
 /// A repository, and a snapshot that others share its files with.
-struct Place<'s> {
+struct RevisionPlace<'s> {
     root: &'s Path,
     config: &'s Config,
     snapshot: &'s Arc<Snapshot>,
 }
 
-impl<'s> Place<'s> {
-    fn of(session: &'s Session) -> Place<'s> {
-        Place { root: &session.root, config: &session.config, snapshot: &session.snapshot }
+impl<'s> RevisionPlace<'s> {
+    fn of(session: &'s Session) -> RevisionPlace<'s> {
+        RevisionPlace { root: &session.root, config: &session.config, snapshot: &session.snapshot }
     }
 }
 
 /// The default base, and the name that it was found by.
-fn default_of(place: &Place<'_>) -> Result<(Revision, String), Failure> {
+fn default_of(place: &RevisionPlace<'_>) -> Result<(Revision, String), Failure> {
     match &place.config.plan_base {
         // Relative to the root, and outside of it only where that is allowed.
         Some(written) if is_directory(&written.value) => {
@@ -84,7 +84,7 @@ fn is_directory(name: &str) -> bool {
     name.starts_with("./") || name.starts_with("../") || name.starts_with('/') || name == "."
 }
 
-fn directory(place: &Place<'_>, name: &str, path: &Path) -> Result<Revision, Failure> {
+fn directory(place: &RevisionPlace<'_>, name: &str, path: &Path) -> Result<Revision, Failure> {
     if !path.is_dir() {
         return Err(Failure::Usage(format!("{name} is no directory")));
     }
@@ -94,7 +94,7 @@ fn directory(place: &Place<'_>, name: &str, path: &Path) -> Result<Revision, Fai
     Ok(Revision { snapshot: Arc::new(snapshot), label: name.to_owned() })
 }
 
-fn revision(place: &Place<'_>, name: &str) -> Result<Revision, Failure> {
+fn revision(place: &RevisionPlace<'_>, name: &str) -> Result<Revision, Failure> {
     let commit = git::resolve_commit(place.root, name)
         .map_err(|error| Failure::Work(format!("{error}{}", cure(place))))?;
     let snapshot = Snapshot::revision(place.root, &commit, place.snapshot)
@@ -107,7 +107,7 @@ fn revision(place: &Place<'_>, name: &str) -> Result<Revision, Failure> {
 /// The default base without configuration: the first parent of a merge that a pull
 /// request is checked out as, the merge base with the main branch; and the name that it
 /// was found by.
-fn default_base(place: &Place<'_>) -> Result<(String, String), Failure> {
+fn default_base(place: &RevisionPlace<'_>) -> Result<(String, String), Failure> {
     let root = place.root;
     let merge_ref = std::env::var("GITHUB_REF")
         .is_ok_and(|name| name.starts_with("refs/pull/") && name.ends_with("/merge"));
@@ -134,7 +134,7 @@ fn default_base(place: &Place<'_>) -> Result<(String, String), Failure> {
 }
 
 /// What to do where history is missing.
-fn cure(place: &Place<'_>) -> String {
+fn cure(place: &RevisionPlace<'_>) -> String {
     let shallow = git::run(place.root, &["rev-parse", "--is-shallow-repository"]).unwrap_or_default();
     if shallow.starts_with(b"true") {
         "; this is a shallow clone: fetch its history (`git fetch --unshallow`, or `fetch-depth: 0` of \

@@ -9,7 +9,7 @@ use crate::lang::text::{clean, counted, line_start, with_article};
 use crate::lang::yaml::{Location, NodeRef, Tree};
 use crate::model::ObjectId;
 use crate::report;
-use crate::rewrite::subject::{Astray, EditableText, Subject, home, manifest_of, prove};
+use crate::rewrite::subject::{EditableText, Subject, Unproven, home, manifest_of, prove};
 use crate::rewrite::{self, FileChange, Wanted};
 use crate::world::{ApplyTarget, Cluster, Effective, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,10 +225,10 @@ impl Task<'_, '_> {
         let after = session.world_of(&Arc::new(session.snapshot.with_files(texts)));
         match prove(world, &after, subjects, flags.shared, is_as_wanted) {
             Ok(()) => {}
-            Err(Astray::WithoutEffect(subject)) => {
+            Err(Unproven::WithoutEffect(subject)) => {
                 return Err(without_effect(session, &changes, subject, &decides(subject)));
             }
-            Err(Astray::Shared(others)) => return Err(self.shared(&changes, &others)),
+            Err(Unproven::Shared(others)) => return Err(self.shared(&changes, &others)),
         }
         Ok(changes)
     }

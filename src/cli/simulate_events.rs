@@ -105,7 +105,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     let lists_alerts = arguments.explain || arguments.asked.is_given() || posted.is_some();
     // With the nearest of them where there is one object alone.
-    let is_written = |(place, all): &(&Place<'_>, &Vec<_>)| all.len().saturating_sub(place.charts.len());
+    let is_written = |(place, all): &(&EventPlace<'_>, &Vec<_>)| all.len().saturating_sub(place.charts.len());
     let is_lonely = places.iter().zip(&emissions).map(|both| is_written(&both)).sum::<usize>() <= 1;
     let listed = if lists_alerts || is_lonely { usize::MAX } else { events::text::NAMED_ALERTS };
     let clusters = by_cluster(&session, &places, &emissions, listed);
@@ -137,12 +137,12 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
 type TargetOf<'w> = (&'w Cluster, &'w ApplyTarget, Vec<HelmChart<'w>>);
 
 /// What is notified at each target.
-fn places<'a>(world: &'a World, targets: &'a [TargetOf<'a>]) -> Vec<Place<'a>> {
-    let mut places: Vec<Place<'_>> = Vec::new();
+fn places<'a>(world: &'a World, targets: &'a [TargetOf<'a>]) -> Vec<EventPlace<'a>> {
+    let mut places: Vec<EventPlace<'_>> = Vec::new();
     for (cluster, target, charts) in targets {
         let made = charts.iter().map(|chart| SimulatedObject { id: &chart.id, node: chart.node.get_ref() });
         let items = items(world, cluster, target).chain(made).collect();
-        places.push(Place { notifier: Notifier::new(world, cluster, target), items, charts });
+        places.push(EventPlace { notifier: Notifier::new(world, cluster, target), items, charts });
     }
     places
 }
@@ -150,7 +150,7 @@ fn places<'a>(world: &'a World, targets: &'a [TargetOf<'a>]) -> Vec<Place<'a>> {
 /// What each cluster makes of the events; the first cluster where none makes anything of them.
 fn by_cluster<'a>(
     session: &'a Session,
-    places: &'a [Place<'a>],
+    places: &'a [EventPlace<'a>],
     emissions: &'a [Vec<Emission<'a>>],
     listed: usize,
 ) -> Vec<events::ClusterEvents<'a>> {
@@ -193,14 +193,18 @@ fn by_cluster<'a>(
 }
 
 /// The objects that one cluster has on one target, and its notifier.
-struct Place<'a> {
+struct EventPlace<'a> {
     notifier: Notifier<'a>,
     items: Vec<SimulatedObject<'a>>,
     /// Those of the items that helm-controller makes.
     charts: &'a [HelmChart<'a>],
 }
 
-fn answer<'a>(place: &'a Place<'_>, emission: &Emission<'a>, listed: usize) -> events::SimulatedEvent<'a> {
+fn answer<'a>(
+    place: &'a EventPlace<'_>,
+    emission: &Emission<'a>,
+    listed: usize,
+) -> events::SimulatedEvent<'a> {
     let object = &emission.object;
     let namespace = Some(object.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     events::SimulatedEvent {
@@ -238,7 +242,7 @@ fn read_event(common: &Common, path: &Path) -> Result<PostedEvent, Failure> {
 }
 
 /// Leaves the alert that the user asked for.
-fn keep_alert(places: &mut [Place<'_>], wanted: &str) -> Result<(), Failure> {
+fn keep_alert(places: &mut [EventPlace<'_>], wanted: &str) -> Result<(), Failure> {
     let (namespace, name) = match wanted.split_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, wanted),
@@ -270,7 +274,7 @@ fn emissions<'a>(
     common: &Common,
     arguments: &'a Arguments,
     world: &World,
-    places: &[Place<'_>],
+    places: &[EventPlace<'_>],
 ) -> Result<Vec<Vec<Emission<'a>>>, Failure> {
     let selector = arguments.asked.selector(common)?;
     let is_chosen = |item: &&SimulatedObject<'_>| match &selector {
@@ -295,7 +299,7 @@ fn emissions<'a>(
         .iter()
         .map(|(key, value)| (key.clone(), MetadataValue { text: Text::from(value.as_str()), location: None }))
         .collect();
-    let of_place = |place: &Place<'_>| {
+    let of_place = |place: &EventPlace<'_>| {
         let mut chosen: Vec<&SimulatedObject<'_>> = place.items.iter().filter(is_chosen).collect();
         chosen.sort_by(|a, b| a.id.cmp(b.id));
         let severity = arguments.severity.as_deref();
@@ -310,7 +314,7 @@ fn emissions<'a>(
 
 /// A given event: in the places that have its object, else in all; one list per
 /// place.
-fn emissions_of<'a>(event: &'a PostedEvent, places: &[Place<'_>]) -> Vec<Vec<Emission<'a>>> {
+fn emissions_of<'a>(event: &'a PostedEvent, places: &[EventPlace<'_>]) -> Vec<Vec<Emission<'a>>> {
     let empty = PostedObject::default();
     let posted = event.involved_object.as_ref().unwrap_or(&empty);
     let of = |field: &Option<String>| field.clone().unwrap_or_default();
@@ -330,7 +334,7 @@ fn emissions_of<'a>(event: &'a PostedEvent, places: &[Place<'_>]) -> Vec<Vec<Emi
     let found: Vec<Option<&SimulatedObject<'_>>> =
         places.iter().map(|place| place.items.iter().find(is_object)).collect();
     let anywhere = found.iter().all(Option::is_none);
-    let in_place = |(place, item): (&Place<'_>, &Option<&SimulatedObject<'_>>)| {
+    let in_place = |(place, item): (&EventPlace<'_>, &Option<&SimulatedObject<'_>>)| {
         let wanted = item.is_some() || anywhere;
         wanted.then(|| emission_of(event, &object, place, *item)).into_iter().collect()
     };
@@ -342,7 +346,7 @@ fn emissions_of<'a>(event: &'a PostedEvent, places: &[Place<'_>]) -> Vec<Vec<Emi
 fn emission_of<'a>(
     event: &'a PostedEvent,
     object: &InvolvedObject,
-    place: &Place<'_>,
+    place: &EventPlace<'_>,
     item: Option<&SimulatedObject<'_>>,
 ) -> Emission<'a> {
     let text = |field: &'a Option<String>| field.as_deref().unwrap_or_default();

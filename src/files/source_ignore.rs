@@ -40,7 +40,7 @@ const DEFAULT: &[&str] = &[
 #[derive(Debug)]
 pub struct SourceIgnore {
     /// The last match decides.
-    patterns: Vec<Pattern>,
+    patterns: Vec<IgnorePattern>,
     /// Places of patterns that need a component of this name.
     by_name: FxHashMap<String, Vec<usize>>,
     /// Places of others that need one with this ending, and the lengths of endings.
@@ -59,7 +59,7 @@ enum Holder {
 }
 
 #[derive(Debug)]
-struct Pattern {
+struct IgnorePattern {
     /// As written, which tells all of it beside the next two.
     text: String,
     holder: Holder,
@@ -94,14 +94,14 @@ impl SourceIgnore {
     /// The patterns of `.sourceignore` files, each with the directory that holds
     /// it, and of the source's `spec.ignore`.
     pub fn new<'t>(files: impl IntoIterator<Item = (&'t str, &'t str)>, spec: Option<&str>) -> SourceIgnore {
-        let mut own: Vec<Pattern> = Vec::new();
+        let mut own: Vec<IgnorePattern> = Vec::new();
         for (directory, text) in files {
             own.extend(patterns(text, directory, Holder::File));
         }
         own.extend(patterns(spec.unwrap_or_default(), "", Holder::Spec));
         let built_in =
             |texts: &'static [&'static str]| texts.iter().map(|text| pattern(text, "", Holder::BuiltIn));
-        let mut patterns: Vec<Pattern> = built_in(VCS).collect();
+        let mut patterns: Vec<IgnorePattern> = built_in(VCS).collect();
         if own.is_empty() {
             patterns.extend(built_in(DEFAULT));
         }
@@ -117,7 +117,7 @@ impl SourceIgnore {
 
     /// Sources may have as many patterns as files: a file is compared only with those
     /// that a component of its path may match.
-    fn of(patterns: Vec<Pattern>) -> SourceIgnore {
+    fn of(patterns: Vec<IgnorePattern>) -> SourceIgnore {
         let mut ignore = SourceIgnore {
             patterns,
             by_name: FxHashMap::default(),
@@ -194,7 +194,7 @@ impl SourceIgnore {
         })
     }
 
-    fn excluding(&self, path: &str) -> Option<&Pattern> {
+    fn excluding(&self, path: &str) -> Option<&IgnorePattern> {
         let components: Vec<&str> = path.split('/').collect();
         let candidates = self.candidates(&components);
         let mut last_first = candidates.iter().rev().map(|at| &self.patterns[*at]);
@@ -203,13 +203,13 @@ impl SourceIgnore {
     }
 }
 
-fn patterns<'t>(text: &'t str, directory: &'t str, holder: Holder) -> impl Iterator<Item = Pattern> {
+fn patterns<'t>(text: &'t str, directory: &'t str, holder: Holder) -> impl Iterator<Item = IgnorePattern> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
         .map(move |line| pattern(line, directory, holder))
 }
 
-fn pattern(line: &str, directory: &str, holder: Holder) -> Pattern {
+fn pattern(line: &str, directory: &str, holder: Holder) -> IgnorePattern {
     let (includes, text) = match line.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -225,7 +225,7 @@ fn pattern(line: &str, directory: &str, holder: Holder) -> Pattern {
         _ if part.contains("**") => Segment::Name(None),
         _ => Segment::Name(component(part)),
     };
-    Pattern {
+    IgnorePattern {
         text: line.to_owned(),
         holder,
         domain: directory.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
@@ -266,7 +266,7 @@ impl Segment {
     }
 }
 
-impl Pattern {
+impl IgnorePattern {
     fn matches(&self, path: &[&str]) -> bool {
         let inside = path.len() > self.domain.len()
             && self.domain.iter().zip(path).all(|(own, component)| own == component);

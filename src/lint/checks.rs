@@ -1,7 +1,7 @@
 //! The rules over what they look at: documents, objects, patches and clusters, in parallel.
 
 use super::memo::{AllNoted, Checked, Kept, Noted};
-use super::patches::{Applier, Loose};
+use super::patches::{Applier, UnappliedPatch};
 use super::{Check, ClusterView, Context, DocumentView, Group, ObjectView, Rule, patches, rendered};
 use crate::files::File;
 use crate::world::{Cluster, Effective};
@@ -139,7 +139,7 @@ impl<'r> Checks<'r> {
         self.objects.iter().copied().filter(|rule| rule.group == Group::Schema)
     }
 
-    fn patch(&self, patch: &Loose) -> Checked {
+    fn patch(&self, patch: &UnappliedPatch) -> Checked {
         let view = ObjectView::new(self.context, &patch.id, patch.node.get_ref(), None).of(patch);
         let mut all = Checked::default();
         for rule in self.for_patches() {

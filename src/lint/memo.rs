@@ -21,7 +21,7 @@
 //! everything. Rules about the repository and about the run are run each time, and so
 //! is all that merges, suppresses and ranks findings.
 
-use super::view::Looks;
+use super::view::ReadSet;
 use super::{Context, Finding, Reporter, Rule, Skipped};
 use crate::config::Config;
 use crate::files::{File, join};
@@ -76,7 +76,7 @@ impl Noted {
     pub(super) fn of(
         before: Option<&Noted>,
         rules: &[&'static Rule],
-        looks: &Looks,
+        looks: &ReadSet,
         run: impl Fn(&'static Rule) -> Checked,
     ) -> Noted {
         let mut noted = match before {
@@ -210,7 +210,7 @@ impl LintMemo {
             return None;
         }
         let world = context.world;
-        let twins = world.clusters.iter().map(|cluster| Twin::of(world, cluster, last)).collect();
+        let twins = world.clusters.iter().map(|cluster| EarlierCluster::of(world, cluster, last)).collect();
         let definitions = definitions(world, context.config);
         let same_definitions = definitions.is_some() && definitions == last.definitions;
         Some(Kept { last, context, twins, same_definitions })
@@ -240,12 +240,12 @@ pub(super) struct Kept<'m> {
     last: &'m Last,
     context: &'m Context<'m>,
     /// For each cluster.
-    twins: Vec<Twin>,
+    twins: Vec<EarlierCluster>,
     same_definitions: bool,
 }
 
 /// What a cluster was before.
-enum Twin {
+enum EarlierCluster {
     /// Not there, or of other settings.
     Other,
     Same(u32),
@@ -254,18 +254,18 @@ enum Twin {
     Alike(u32, Vec<Option<u32>>),
 }
 
-impl Twin {
-    fn of(world: &World, cluster: &Cluster, last: &Last) -> Twin {
-        let Some(at) = last.clusters.get(&key_of(cluster)).copied() else { return Twin::Other };
+impl EarlierCluster {
+    fn of(world: &World, cluster: &Cluster, last: &Last) -> EarlierCluster {
+        let Some(at) = last.clusters.get(&key_of(cluster)).copied() else { return EarlierCluster::Other };
         let before = &last.world.clusters[at as usize];
         if world.has_same_cluster(cluster, &last.world, before) {
-            return Twin::Same(at);
+            return EarlierCluster::Same(at);
         }
         if cluster.certainty != before.certainty
             || cluster.settings != before.settings
             || own_definitions(world, cluster) != own_definitions(&last.world, before)
         {
-            return Twin::Other;
+            return EarlierCluster::Other;
         }
         let numbers: FxHashMap<&ObjectId, usize> =
             before.applied.iter().enumerate().map(|(at, applied)| (&applied.id, at)).collect();
@@ -273,7 +273,7 @@ impl Twin {
             let number = numbers.get(&applied.id).copied();
             number.filter(|number| is_same_applied(applied, &before.applied[*number])).map(|at| at as u32)
         });
-        Twin::Alike(at, same.collect())
+        EarlierCluster::Alike(at, same.collect())
     }
 }
 
@@ -307,8 +307,8 @@ impl<'m> Kept<'m> {
     /// What came of a cluster, by its place in [`World::clusters`].
     pub(super) fn cluster(&self, cluster: usize) -> Option<&'m Noted> {
         match &self.twins[cluster] {
-            Twin::Same(at) => self.of(&self.last.noted.clusters, *at),
-            Twin::Alike(..) | Twin::Other => None,
+            EarlierCluster::Same(at) => self.of(&self.last.noted.clusters, *at),
+            EarlierCluster::Alike(..) | EarlierCluster::Other => None,
         }
     }
 
@@ -320,8 +320,8 @@ impl<'m> Kept<'m> {
     fn is_same_place(&self, (cluster, member): (u32, u32), (old, before): (u32, u32)) -> bool {
         let (world, last) = (self.context.world, &self.last.world);
         match &self.twins[cluster as usize] {
-            Twin::Same(at) => *at == old && member == before,
-            Twin::Alike(at, numbers) => {
+            EarlierCluster::Same(at) => *at == old && member == before,
+            EarlierCluster::Alike(at, numbers) => {
                 let now = &world.clusters[cluster as usize].members[member as usize];
                 let before = &last.clusters[old as usize].members[before as usize];
                 let same_maker = match (now.maker, before.maker) {
@@ -332,7 +332,7 @@ impl<'m> Kept<'m> {
                 };
                 *at == old && same_maker && now.target == before.target
             }
-            Twin::Other => false,
+            EarlierCluster::Other => false,
         }
     }
 }

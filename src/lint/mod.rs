@@ -4,6 +4,7 @@
 //! [`engine::run`] runs the selected rules over a snapshot, merges findings of
 //! one text across clusters and applies suppressions and levels.
 
+mod alert_index;
 pub(crate) mod baseline;
 mod by_hand;
 mod checks;
@@ -17,7 +18,6 @@ mod not_checked;
 mod patches;
 mod rendered;
 pub(crate) mod rules;
-mod scene;
 mod scope;
 mod selectors;
 mod shared;

@@ -45,7 +45,7 @@ pub(crate) enum Applier {
 }
 
 /// Something that states a part of an object.
-pub(super) struct Loose {
+pub(super) struct UnappliedPatch {
     /// The identity that it states.
     pub id: ObjectId,
     pub node: Node,
@@ -76,7 +76,7 @@ impl PatchOperation {
 }
 
 /// Their documents, with the identities that they state.
-pub(super) fn unused(world: &World) -> Vec<Loose> {
+pub(super) fn unused(world: &World) -> Vec<UnappliedPatch> {
     let mut loose = Collected { world, found: Vec::new(), foreign: OnceKinds::default() };
     loose.of_files();
     loose.of_controllers();
@@ -88,7 +88,7 @@ type OnceKinds = std::cell::OnceCell<FxHashSet<String>>;
 
 struct Collected<'w> {
     world: &'w World,
-    found: Vec<Loose>,
+    found: Vec<UnappliedPatch>,
     foreign: OnceKinds,
 }
 
@@ -186,7 +186,7 @@ impl Collected<'_> {
         let kind = target.and_then(|target| target.get("kind")).and_then(NodeRef::as_str);
         let id = ObjectId::of(node.get_ref());
         if let Some(id) = id.filter(|id| kind.is_none_or(|kind| *kind == *id.kind)) {
-            self.found.push(Loose { id, node, applier, operation: None });
+            self.found.push(UnappliedPatch { id, node, applier, operation: None });
         }
     }
 
@@ -236,7 +236,7 @@ impl Collected<'_> {
             if let Some(node) = node {
                 let is_replace = operation.str_at("/op").as_deref() == Some("replace");
                 let operation = Some(PatchOperation { path: path.to_string(), is_replace });
-                self.found.push(Loose { id, node, applier, operation });
+                self.found.push(UnappliedPatch { id, node, applier, operation });
             }
         }
     }

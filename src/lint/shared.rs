@@ -84,9 +84,9 @@ pub(super) fn withhold_fixes(world: &World, findings: &mut [Finding]) {
 }
 
 /// A place: path, start and end.
-type Place = (FilePath, u32, u32);
+type TextRange = (FilePath, u32, u32);
 
-fn place_of(location: Location) -> Place {
+fn place_of(location: Location) -> TextRange {
     (location.file, location.start, location.end)
 }
 
@@ -98,7 +98,7 @@ struct Fed<'w> {
     keys: FxHashMap<(Option<FilePath>, String), SharedObjects<'w>>,
 }
 
-type SharedObjects<'w> = FxHashMap<Place, Vec<&'w ObjectId>>;
+type SharedObjects<'w> = FxHashMap<TextRange, Vec<&'w ObjectId>>;
 
 impl<'w> Fed<'w> {
     /// Whether the text of a finding feeds the same field of objects beside its own.

@@ -74,7 +74,7 @@ pub(super) fn judge<'a>(view: &ObjectView<'a>, context: &'a Context<'a>) -> Verd
         judge_unapplied(&mut verdict, view, context);
         return verdict;
     };
-    let mut known: Vec<(Vec<*const Schema>, Options, Place, Basis)> = Vec::new();
+    let mut known: Vec<(Vec<*const Schema>, Options, LevelAndGates, Basis)> = Vec::new();
     for (index, member) in &effective.members {
         let cluster = &context.world.clusters[*index as usize];
         let member = &cluster.members[*member as usize];
@@ -151,7 +151,7 @@ fn is_meant(view: &ObjectView<'_>, judge: &Judge<'_>) -> bool {
 }
 
 /// How bad a fault is in a cluster, and whether gates are available there.
-type Place = (Level, bool);
+type LevelAndGates = (Level, bool);
 
 /// The level of what a schema refuses where a stated cluster applies the object.
 fn level_of(judge: &Judge<'_>) -> Level {
@@ -164,7 +164,7 @@ fn take_in<'a>(
     judge: &Judge<'a>,
     options: Options,
     cluster: Option<&'a Cluster>,
-    (level, gates): Place,
+    (level, gates): LevelAndGates,
 ) {
     let Some(first) = judge.schemas.first() else { return };
     let mut report = judge.report(view.node, None, options);

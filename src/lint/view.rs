@@ -5,10 +5,10 @@
 //! of an earlier run still hold: those whose subject is the same and that never looked
 //! elsewhere.
 
+use super::alert_index::AlertIndex;
 use super::finding::ChartFaults;
 use super::metadata::{MetadataMap, metadata_maps};
-use super::patches::{Applier, Loose, PatchOperation};
-use super::scene::Scene;
+use super::patches::{Applier, PatchOperation, UnappliedPatch};
 use super::selectors::Selectors;
 use super::workloads::Workloads;
 use super::{Rule, Suppressions, validity};
@@ -21,7 +21,7 @@ use crate::model::references::{Reference, references};
 use crate::simulate::suspend::{Suspension, suspension};
 use crate::world::schemas::is_whole;
 use crate::world::versions::Settings;
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, OpenerCause, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, UnseenMakerKind, World};
 use jiff::Timestamp;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -165,12 +165,12 @@ impl ImagePolicies {
 
 /// What a rule looked at beside its subject.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
+pub(super) struct ReadSet {
     beyond: Cell<bool>,
     keys: RefCell<Vec<(String, bool)>>,
 }
 
-impl Looks {
+impl ReadSet {
     /// Whether the rule looked beyond its subject; forgotten with that.
     pub(super) fn take_beyond(&self) -> bool {
         self.beyond.take()
@@ -194,14 +194,14 @@ pub struct DocumentView<'a> {
     pub file: &'a File,
     /// Its documents; empty where it can't be decoded.
     pub sources: &'a [Arc<Source>],
-    pub(super) looks: Looks,
+    pub(super) looks: ReadSet,
 }
 
 impl<'a> DocumentView<'a> {
     /// A file of a repository.
     pub fn new(context: &'a Context<'a>, file: &'a File) -> Self {
         let sources = context.snapshot.sources(file);
-        DocumentView { context, file, sources, looks: Looks::default() }
+        DocumentView { context, file, sources, looks: ReadSet::default() }
     }
 
     /// Its content.
@@ -238,7 +238,7 @@ pub struct ObjectView<'a> {
     pub(crate) operation: Option<&'a PatchOperation>,
     metadata: OnceCell<Vec<MetadataMap<'a>>>,
     faults: OnceCell<validity::Verdict<'a>>,
-    pub(super) looks: Looks,
+    pub(super) looks: ReadSet,
 }
 
 impl<'a> ObjectView<'a> {
@@ -250,12 +250,12 @@ impl<'a> ObjectView<'a> {
         effective: Option<&'a Effective>,
     ) -> Self {
         let (metadata, faults) = (OnceCell::new(), OnceCell::new());
-        let (applier, looks) = (Applier::default(), Looks::default());
+        let (applier, looks) = (Applier::default(), ReadSet::default());
         ObjectView { context, id, node, effective, applier, operation: None, metadata, faults, looks }
     }
 
     /// The same, which a patch states.
-    pub(super) fn of(self, patch: &'a Loose) -> Self {
+    pub(super) fn of(self, patch: &'a UnappliedPatch) -> Self {
         ObjectView { applier: patch.applier, operation: patch.operation.as_ref(), ..self }
     }
 
@@ -330,13 +330,13 @@ impl<'a> ObjectView<'a> {
 pub struct ClusterView<'a> {
     context: &'a Context<'a>,
     pub cluster: &'a Cluster,
-    /// See [`ClusterView::scene`].
-    scene: OnceCell<Option<Scene<'a>>>,
+    /// See [`ClusterView::alert_index`].
+    alert_index: OnceCell<Option<AlertIndex<'a>>>,
     /// See [`ClusterView::suspendable`].
     suspendable: OnceCell<Vec<(&'a Effective, Suspension<'a>)>>,
     /// See [`ClusterView::workloads`].
     workloads: OnceCell<Workloads<'a>>,
-    pub(super) looks: Looks,
+    pub(super) looks: ReadSet,
 }
 
 impl<'a> ClusterView<'a> {
@@ -345,10 +345,10 @@ impl<'a> ClusterView<'a> {
         ClusterView {
             context,
             cluster,
-            scene: OnceCell::new(),
+            alert_index: OnceCell::new(),
             suspendable: OnceCell::new(),
             workloads: OnceCell::new(),
-            looks: Looks::default(),
+            looks: ReadSet::default(),
         }
     }
 
@@ -372,12 +372,12 @@ impl<'a> ClusterView<'a> {
     }
 
     /// Its alerts and the objects whose events they may get; `None` without alerts.
-    pub(super) fn scene(&self) -> Option<&Scene<'a>> {
+    pub(super) fn alert_index(&self) -> Option<&AlertIndex<'a>> {
         // Where an entry point is only guessed, what lies beside the builds counts.
-        if self.cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry) {
+        if self.cluster.openers.iter().any(|opener| opener.cause == UnseenMakerKind::NoEntry) {
             self.looks.beyond.set(true);
         }
-        self.scene.get_or_init(|| Scene::of(self.context.world, self.cluster)).as_ref()
+        self.alert_index.get_or_init(|| AlertIndex::of(self.context.world, self.cluster)).as_ref()
     }
 
     /// Its objects that can be suspended, each with what it says of that.

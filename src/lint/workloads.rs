@@ -8,7 +8,7 @@ use crate::model::workloads::{
 };
 use crate::model::{Name, ObjectId, kinds};
 use crate::world::releases::Creates;
-use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, OpenerCause, World};
+use crate::world::{ApplyTarget, Cluster, Effective, Lookup, Member, UnseenMakerKind, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -99,7 +99,7 @@ pub(crate) enum TargetState<'n, 'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum UnseenCause<'a> {
     /// A build or source that is not known whole.
-    Opener(OpenerCause),
+    Opener(UnseenMakerKind),
     /// An object that may make it: a release, or one of an operator's kind.
     Maker(&'a ObjectId),
     /// A manifest that no cluster applies.
@@ -260,7 +260,7 @@ impl<'a> Workloads<'a> {
                 };
             }
             Lookup::Generated(_) => {
-                return TargetState::Absent(Some(UnseenCause::Opener(OpenerCause::Generator)));
+                return TargetState::Absent(Some(UnseenCause::Opener(UnseenMakerKind::Generator)));
             }
             Lookup::Missing => Vec::new(),
             Lookup::Unseen(openers) => openers,
@@ -268,7 +268,7 @@ impl<'a> Workloads<'a> {
         if let Some(made) = self.made(wanted) {
             return TargetState::Made(made.of, made.keys.as_deref());
         }
-        if let Some(opener) = openers.iter().find(|opener| opener.cause != OpenerCause::ByHand) {
+        if let Some(opener) = openers.iter().find(|opener| opener.cause != UnseenMakerKind::ByHand) {
             return TargetState::Absent(Some(UnseenCause::Opener(opener.cause)));
         }
         let is_unapplied =

@@ -404,14 +404,14 @@ fn work_out(state: &ServerState<'_>, choice: &Later) -> Result<WorkspaceEdit, St
     Err(refused.unwrap_or_else(|| "no text decides on it alone; `forebay suspend` says more".to_owned()))
 }
 
-fn words(astray: &rewrite::subject::Astray<'_>) -> String {
+fn words(astray: &rewrite::subject::Unproven<'_>) -> String {
     match astray {
-        rewrite::subject::Astray::WithoutEffect(subject) => format!(
+        rewrite::subject::Unproven::WithoutEffect(subject) => format!(
             "{} in {} would stay as it is: something else decides on it",
             clean(&subject.object.id.to_string()),
             clean(&subject.cluster.label())
         ),
-        rewrite::subject::Astray::Shared(others) => {
+        rewrite::subject::Unproven::Shared(others) => {
             let first = others.first().map(|(id, cluster)| format!("{id} in {cluster}")).unwrap_or_default();
             format!("its text also feeds {}", clean(&first))
         }

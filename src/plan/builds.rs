@@ -18,7 +18,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A Kustomization that says nothing of its objects after the change.
-pub(super) struct Standstill<'w> {
+pub(super) struct StalledKustomization<'w> {
     applied: &'w Applied,
     why: Why,
     /// Objects that it, or what it applies, applied before.
@@ -40,7 +40,7 @@ pub(super) fn keep<'w>(
     head: Option<&'w Cluster>,
     before: &Objects<'w>,
     after: &mut Objects<'w>,
-) -> Vec<Standstill<'w>> {
+) -> Vec<StalledKustomization<'w>> {
     let Some(head) = head else {
         let gone = base.and_then(|base| gone(base, head_world, before));
         if gone.is_some() {
@@ -51,7 +51,7 @@ pub(super) fn keep<'w>(
     let old = |applied: &Applied| {
         base.and_then(|cluster| cluster.applied(applied.id.namespace.as_deref(), &applied.id.name))
     };
-    let mut standstills: Vec<Standstill<'w>> = head
+    let mut standstills: Vec<StalledKustomization<'w>> = head
         .applied
         .iter()
         .zip(failures(head_world, head))
@@ -60,7 +60,7 @@ pub(super) fn keep<'w>(
                 Some((message, location)) => Why::Fails(message, location),
                 None => unseen(applied, old(applied))?,
             };
-            Some(Standstill { applied, why, kept: BTreeSet::new() })
+            Some(StalledKustomization { applied, why, kept: BTreeSet::new() })
         })
         .collect();
     if standstills.is_empty() {
@@ -108,11 +108,11 @@ fn nearest_left<'w>(
 
 /// The root of a cluster whose directory went away: the Kustomization in the
 /// cluster can't be built any more.
-fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Option<Standstill<'w>> {
+fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Option<StalledKustomization<'w>> {
     let root = base.applied.first().filter(|_| base.name.is_some() && !base.root.is_empty())?;
     let is_left = head_world.snapshot.has_directory(&base.root);
     let why = Why::Fails(format!("the directory {} is gone", base.root), None);
-    (!is_left).then(|| Standstill { applied: root, why, kept: before.keys().copied().collect() })
+    (!is_left).then(|| StalledKustomization { applied: root, why, kept: before.keys().copied().collect() })
 }
 
 /// What Kustomizations at a standstill do to the cluster, where they weren't
@@ -141,7 +141,7 @@ fn repaired(pair: &Pair<'_>, id: &ObjectId) -> Option<Effect> {
 /// Kustomizations that failed before, and of which everything that is known builds.
 pub(super) fn repaired_ones<'w>(
     failed_before: &BTreeSet<&'w ObjectId>,
-    standstills: &[Standstill<'_>],
+    standstills: &[StalledKustomization<'_>],
     head: Option<&Cluster>,
 ) -> BTreeSet<&'w ObjectId> {
     let builds = |id: &&&ObjectId| {
@@ -152,7 +152,7 @@ pub(super) fn repaired_ones<'w>(
     failed_before.iter().filter(builds).copied().collect()
 }
 
-fn effect(pair: &Pair<'_>, standstill: &Standstill<'_>) -> Option<Effect> {
+fn effect(pair: &Pair<'_>, standstill: &StalledKustomization<'_>) -> Option<Effect> {
     let id = &standstill.applied.id;
     let count = standstill.kept.len();
     let counted = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
@@ -230,11 +230,11 @@ pub(crate) fn failing_on_both_sides(base: &World, head: &World) -> Vec<String> {
 }
 
 /// Why a build fails, and where.
-type Reason = (String, Option<Location>);
+type FailureReason = (String, Option<Location>);
 
 /// For each Kustomization of a cluster, why its build fails.
-fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Reason>> {
-    let mut failures: Vec<Option<Reason>> = cluster.applied.iter().map(failure).collect();
+fn failures(world: &World, cluster: &Cluster) -> Vec<Option<FailureReason>> {
+    let mut failures: Vec<Option<FailureReason>> = cluster.applied.iter().map(failure).collect();
     let strict = cluster.settings.feature(Feature::StrictSubstitution).value == Some(true);
     for (member, object) in world.written(cluster).filter(|(_, object)| !object.problems.is_empty()) {
         if let Some(index) = member.maker.kustomization()
@@ -246,7 +246,7 @@ fn failures(world: &World, cluster: &Cluster) -> Vec<Option<Reason>> {
     failures
 }
 
-fn failure(applied: &Applied) -> Option<Reason> {
+fn failure(applied: &Applied) -> Option<FailureReason> {
     let told = |failure: &BuildFailure| (failure.message.clone(), failure.location.clone());
     match &applied.outcome {
         Outcome::Failed(failure) => (!is_own_limit(failure)).then(|| told(failure)),
@@ -279,7 +279,7 @@ pub(super) fn is_own_limit(failure: &BuildFailure) -> bool {
 }
 
 /// What substitution of an object fails on.
-fn substitution(object: &Effective, strict: bool) -> Option<Reason> {
+fn substitution(object: &Effective, strict: bool) -> Option<FailureReason> {
     object.problems.iter().find_map(|problem| {
         let message = match &problem.kind {
             ProblemKind::Malformed { message, .. } => format!("malformed expression: {message}"),
@@ -291,7 +291,7 @@ fn substitution(object: &Effective, strict: bool) -> Option<Reason> {
     })
 }
 
-impl Standstill<'_> {
+impl StalledKustomization<'_> {
     /// Whether it is the standstill of a Kustomization whose build fails.
     pub(super) fn fails(&self, id: &ObjectId) -> bool {
         matches!(self.why, Why::Fails(..)) && self.applied.id == *id

@@ -204,7 +204,7 @@ pub struct Pair<'w> {
     /// What charts make on both sides.
     rendered: rendered::Rendered<'w>,
     /// Kustomizations after the change that leave their objects alone.
-    standstills: Vec<builds::Standstill<'w>>,
+    standstills: Vec<builds::StalledKustomization<'w>>,
     /// Kustomizations whose builds failed before the change.
     failed_before: BTreeSet<&'w ObjectId>,
     /// Those of them that build now.

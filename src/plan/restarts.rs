@@ -26,7 +26,7 @@ enum WorkloadReads {
 }
 
 /// The target, kind, namespace and name of what is read.
-type Read<'w> = (&'w ApplyTarget, &'static str, Option<&'w str>, String);
+type ReadObject<'w> = (&'w ApplyTarget, &'static str, Option<&'w str>, String);
 
 /// Says on changed ConfigMaps and Secrets who reads them and is not restarted.
 pub(super) fn tell(pair: &Pair<'_>, effects: &mut [Effect]) {
@@ -103,8 +103,8 @@ fn words(found: &BTreeMap<&ObjectId, WorkloadReads>) -> Vec<String> {
 fn readers<'w>(
     pair: &Pair<'w>,
     rolling: &BTreeSet<ObjectId>,
-) -> BTreeMap<Read<'w>, BTreeMap<&'w ObjectId, WorkloadReads>> {
-    let mut found: BTreeMap<Read<'_>, BTreeMap<&ObjectId, WorkloadReads>> = BTreeMap::new();
+) -> BTreeMap<ReadObject<'w>, BTreeMap<&'w ObjectId, WorkloadReads>> {
+    let mut found: BTreeMap<ReadObject<'_>, BTreeMap<&ObjectId, WorkloadReads>> = BTreeMap::new();
     let Some(head) = pair.head else { return found };
     for (member, object) in pair.head_world.members(head) {
         let id = &object.id;

@@ -106,7 +106,7 @@ pub fn manifest_of(snapshot: &Snapshot, object: &Effective) -> Option<EditableTe
 
 /// Why a change that can be made is not the wanted one.
 #[derive(Debug)]
-pub enum Astray<'w> {
+pub enum Unproven<'w> {
     /// A subject is afterwards not as wanted: something decides that the change
     /// does not reach.
     WithoutEffect(Subject<'w>),
@@ -125,7 +125,7 @@ pub fn prove<'w>(
     subjects: &[Subject<'w>],
     shared: bool,
     is_as_wanted: impl Fn(&Cluster, &Effective) -> bool,
-) -> Result<(), Astray<'w>> {
+) -> Result<(), Unproven<'w>> {
     let mut others = BTreeSet::new();
     for (number, cluster) in before.clusters.iter().enumerate() {
         let now = after.clusters.get(number);
@@ -138,7 +138,7 @@ pub fn prove<'w>(
             let twin = left.get_mut(&(&member.target, &object.id)).and_then(|twins| twins.pop());
             match (subject, twin, now) {
                 (Some(_), Some(twin), Some(now)) if is_as_wanted(now, twin) => {}
-                (Some(subject), ..) => return Err(Astray::WithoutEffect(*subject)),
+                (Some(subject), ..) => return Err(Unproven::WithoutEffect(*subject)),
                 (None, Some(twin), _) if is_same(object, twin) => {}
                 (None, ..) => {
                     others.insert((object.id.clone(), cluster.label()));
@@ -149,7 +149,7 @@ pub fn prove<'w>(
             others.insert((id.clone(), cluster.label()));
         }
     }
-    if others.is_empty() || shared { Ok(()) } else { Err(Astray::Shared(others)) }
+    if others.is_empty() || shared { Ok(()) } else { Err(Unproven::Shared(others)) }
 }
 
 fn is_same(object: &Effective, twin: &Effective) -> bool {

@@ -14,13 +14,13 @@ pub(crate) struct Relations<'w> {
     pub(crate) cluster: &'w Cluster,
     world: &'w World,
     dependants: OnceCell<Dependants<'w>>,
-    consumers: OnceCell<FxHashMap<Source, Vec<&'w Effective>>>,
+    consumers: OnceCell<FxHashMap<SourceKey, Vec<&'w Effective>>>,
     /// By the number of the Kustomization.
     applied: OnceCell<FxHashMap<u32, Vec<&'w Effective>>>,
 }
 
 /// Kind, namespace and name.
-type Source = (String, Option<String>, String);
+type SourceKey = (String, Option<String>, String);
 
 impl<'w> Relations<'w> {
     pub(crate) fn new(world: &'w World, cluster: &'w Cluster) -> Relations<'w> {
@@ -58,8 +58,8 @@ impl<'w> Relations<'w> {
     }
 }
 
-fn consumers<'w>(world: &'w World, cluster: &'w Cluster) -> FxHashMap<Source, Vec<&'w Effective>> {
-    let mut found: FxHashMap<Source, Vec<&'w Effective>> = FxHashMap::default();
+fn consumers<'w>(world: &'w World, cluster: &'w Cluster) -> FxHashMap<SourceKey, Vec<&'w Effective>> {
+    let mut found: FxHashMap<SourceKey, Vec<&'w Effective>> = FxHashMap::default();
     for (member, object) in world.written(cluster) {
         if member.target != ApplyTarget::Local {
             continue;

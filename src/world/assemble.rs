@@ -6,11 +6,11 @@ use super::entry;
 use super::entry_point::{self, EntryPoint};
 use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed};
 use super::index::Index;
-use super::inventory::{Kinds, Opener, OpenerCause};
+use super::inventory::{Kinds, UnseenMaker, UnseenMakerKind};
 use super::overlays::Overlays;
 use super::schemas::Schemas;
 use super::source::{SharedMemo, normalise};
-use super::{ApplyTarget, Cluster, Effective, Member, Placed, World};
+use super::{ApplyTarget, Cluster, Effective, Member, PlacedObject, World};
 use super::{releases, unreached};
 use crate::config::Config;
 use crate::files::Snapshot;
@@ -223,7 +223,7 @@ impl Joined<'_> {
     }
 
     /// Put an object into a cluster, the one of that number.
-    fn place(&mut self, cluster: &mut Cluster, number: u32, placed: Placed, is_rendered: bool) {
+    fn place(&mut self, cluster: &mut Cluster, number: u32, placed: PlacedObject, is_rendered: bool) {
         let (id, built, target, maker) = placed;
         // What a chart is made of is no file that a cluster reads.
         if !is_rendered {
@@ -251,9 +251,9 @@ impl Joined<'_> {
 }
 
 /// Without a stated entry point anything may be applied from elsewhere.
-fn no_entry() -> Opener {
-    Opener {
-        cause: OpenerCause::NoEntry,
+fn no_entry() -> UnseenMaker {
+    UnseenMaker {
+        cause: UnseenMakerKind::NoEntry,
         kinds: Kinds::All,
         namespace: None,
         names: None,

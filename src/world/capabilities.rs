@@ -1,6 +1,6 @@
 //! What charts may ask of a cluster: its version of Kubernetes and its API versions.
 
-use super::Placed;
+use super::PlacedObject;
 use super::versions::Settings;
 use crate::build::helm::{Capabilities, HelmLine, KubeVersion};
 use crate::lang::yaml::NodeRef;
@@ -65,7 +65,7 @@ fn oldest(settings: &Settings) -> u32 {
 
 /// The API versions that definitions among objects add, as a live cluster lists them: with
 /// and without their kinds.
-pub(super) fn served<'o>(objects: impl Iterator<Item = &'o Placed>) -> BTreeSet<String> {
+pub(super) fn served<'o>(objects: impl Iterator<Item = &'o PlacedObject>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, built, ..) in objects.filter(|(id, ..)| id.is("apiextensions.k8s.io", "CustomResourceDefinition"))
     {

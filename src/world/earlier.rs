@@ -2,7 +2,7 @@
 //! looks at two states that differ in a few files.
 
 use super::{Outcome, World};
-use crate::build::substitute::{Problem, ProblemKind, Variables};
+use crate::build::substitute::{ProblemKind, SubstitutionProblem, Variables};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Known, Node, NodeRef};
 use crate::world::build::{BuildFailure, FailureKind, FluxBuild};
@@ -141,7 +141,7 @@ impl<'w> Earlier<'w> {
 /// all that it judges, and each is noted.
 fn heeds_strictness(built: &EarlierBuild) -> bool {
     let Ok(build) = &built.result else { return true };
-    let is_undefined = |problem: &Problem| matches!(problem.kind, ProblemKind::Undefined { .. });
+    let is_undefined = |problem: &SubstitutionProblem| matches!(problem.kind, ProblemKind::Undefined { .. });
     built.variables.runs() == Some(true)
         && build.objects.iter().any(|object| object.problems.iter().any(is_undefined))
 }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// Something that may create objects that this repository doesn't show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opener {
+pub struct UnseenMaker {
     /// Why.
-    pub cause: OpenerCause,
+    pub cause: UnseenMakerKind,
     /// The kinds that it may create.
     pub kinds: Kinds,
     /// The namespace, any when `None`.
@@ -35,7 +35,7 @@ pub struct Opener {
 
 /// Causes of openers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum OpenerCause {
+pub enum UnseenMakerKind {
     /// There is no entry point: anything may be applied from elsewhere.
     NoEntry,
     /// A Flux Kustomization whose tree is not here.
@@ -57,18 +57,20 @@ pub enum OpenerCause {
     ByHand,
 }
 
-impl OpenerCause {
+impl UnseenMakerKind {
     /// What a reference to an object that such an opener may make is under "not checked".
     pub fn unchecked(self) -> Unchecked {
         match self {
-            OpenerCause::NoEntry => Unchecked::ReferenceWithoutEntryPoint,
-            OpenerCause::ExternalTree => Unchecked::ReferenceToExternalSource,
-            OpenerCause::PartialBuild => Unchecked::ReferenceIntoPartialBuild,
-            OpenerCause::ResourceSet => Unchecked::ReferenceIntoResourceSet,
-            OpenerCause::Chart => Unchecked::ReferenceIntoChart,
-            OpenerCause::OtherRoot => Unchecked::ReferenceToOtherRoot,
-            OpenerCause::ByHand => Unchecked::ReferenceToUnappliedObject,
-            OpenerCause::Generator | OpenerCause::UnknownName => Unchecked::ReferenceToGeneratedObject,
+            UnseenMakerKind::NoEntry => Unchecked::ReferenceWithoutEntryPoint,
+            UnseenMakerKind::ExternalTree => Unchecked::ReferenceToExternalSource,
+            UnseenMakerKind::PartialBuild => Unchecked::ReferenceIntoPartialBuild,
+            UnseenMakerKind::ResourceSet => Unchecked::ReferenceIntoResourceSet,
+            UnseenMakerKind::Chart => Unchecked::ReferenceIntoChart,
+            UnseenMakerKind::OtherRoot => Unchecked::ReferenceToOtherRoot,
+            UnseenMakerKind::ByHand => Unchecked::ReferenceToUnappliedObject,
+            UnseenMakerKind::Generator | UnseenMakerKind::UnknownName => {
+                Unchecked::ReferenceToGeneratedObject
+            }
         }
     }
 }
@@ -96,10 +98,10 @@ pub enum Lookup<'c> {
     /// It is surely not there.
     Missing,
     /// It is not here, but may exist: what could hold it.
-    Unseen(Vec<&'c Opener>),
+    Unseen(Vec<&'c UnseenMaker>),
 }
 
-impl Opener {
+impl UnseenMaker {
     fn could_hold(&self, group: &str, kind: &str, namespace: Option<&str>) -> bool {
         let kind_fits = match &self.kinds {
             Kinds::All => true,
@@ -136,10 +138,10 @@ impl WrittenObjects {
     }
 
     /// Something that may apply these; `None` where there are none.
-    pub(super) fn opener(self, cause: OpenerCause, what: String) -> Option<Opener> {
+    pub(super) fn opener(self, cause: UnseenMakerKind, what: String) -> Option<UnseenMaker> {
         let mut kinds: Vec<Arc<str>> = self.kinds.iter().cloned().collect();
         kinds.sort();
-        (!kinds.is_empty()).then(|| Opener {
+        (!kinds.is_empty()).then(|| UnseenMaker {
             cause,
             kinds: Kinds::Only(kinds),
             namespace: None,
@@ -186,8 +188,8 @@ impl Cluster {
     }
 
     /// Openers that could hold such an object.
-    pub fn openers_of(&self, target: &ApplyTarget, name: Name<'_>) -> Vec<&Opener> {
-        let could = |opener: &&Opener| {
+    pub fn openers_of(&self, target: &ApplyTarget, name: Name<'_>) -> Vec<&UnseenMaker> {
+        let could = |opener: &&UnseenMaker| {
             let elsewhere = opener.target.is_unknown() && *target != ApplyTarget::Local;
             (opener.target == *target || elsewhere)
                 && opener.could_hold(name.group, name.kind, name.namespace)
@@ -202,7 +204,7 @@ impl Cluster {
         !copied
             && !self.openers.iter().any(|opener| {
                 opener.target == ApplyTarget::Local
-                    && opener.cause != OpenerCause::ByHand
+                    && opener.cause != UnseenMakerKind::ByHand
                     && opener.could_hold(group, kind, namespace)
             })
     }
@@ -232,7 +234,7 @@ pub(super) fn fill_by_hand(world: &mut World, used: &FxHashSet<FilePath>) {
             && !*known.entry(path.clone()).or_insert_with(|| entry::is_leftover(path) || left_out(path))
     };
     let written = WrittenObjects::of(world.orphans().filter(may_be_applied));
-    let opener = written.opener(OpenerCause::ByHand, "somebody who applied it by hand".to_owned());
+    let opener = written.opener(UnseenMakerKind::ByHand, "somebody who applied it by hand".to_owned());
     for cluster in world.clusters.iter_mut().filter(|cluster| cluster.name.is_some()) {
         cluster.openers.extend(opener.clone());
     }
@@ -265,7 +267,7 @@ const GENERATORS: [&str; 5] = ["GitOpsSet", "GitOpsTemplate", "CAPITemplate", "F
 /// Note what could hold unseen objects, and what controllers make of known ones.
 pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snapshot) {
     let of_builds = cluster.applied.iter().filter_map(|applied| of_applied(cluster, objects, applied));
-    let mut openers: Vec<Opener> = of_builds.flatten().collect();
+    let mut openers: Vec<UnseenMaker> = of_builds.flatten().collect();
     let mut generated = Vec::new();
     for release in cluster.releases.iter().filter(|release| release.target == ApplyTarget::Local) {
         let hooks = release.hooks.iter().filter_map(|hook| hook.id.clone());
@@ -293,7 +295,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
 }
 
 /// What a Flux Kustomization may hold that is not seen, and why it is not.
-fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Option<Vec<Opener>> {
+fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Option<Vec<UnseenMaker>> {
     let (cause, why, held) = match &applied.outcome {
         Outcome::Built { partial, unusable, .. }
             if unusable.is_empty() && partial.iter().all(|(what, ..)| *what == Unchecked::RemoteFile) =>
@@ -302,7 +304,7 @@ fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Op
                 return None;
             }
             let why = "it is unknown to which cluster it goes".to_owned();
-            (OpenerCause::PartialBuild, why, Upstream::Any)
+            (UnseenMakerKind::PartialBuild, why, Upstream::Any)
         }
         Outcome::Built { partial, unusable, .. } => {
             let what = partial.iter().map(|(_, what, _)| what.as_str());
@@ -310,17 +312,19 @@ fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Op
             let why = what.take(3).collect::<Vec<_>>().join(", ");
             let left = partial.iter().map(|left| of_left_out(left, applied)).max();
             let held = if unusable.is_empty() { left.unwrap_or(Upstream::Any) } else { Upstream::Any };
-            (OpenerCause::PartialBuild, why, held)
+            (UnseenMakerKind::PartialBuild, why, held)
         }
-        Outcome::Failed(_) => (OpenerCause::PartialBuild, "it can't be built".to_owned(), Upstream::Any),
+        Outcome::Failed(_) => (UnseenMakerKind::PartialBuild, "it can't be built".to_owned(), Upstream::Any),
         Outcome::External(why) => {
-            (OpenerCause::ExternalTree, why.clone(), of_external(cluster, objects, applied))
+            (UnseenMakerKind::ExternalTree, why.clone(), of_external(cluster, objects, applied))
         }
-        Outcome::MissingPath => (OpenerCause::ExternalTree, "its path is missing".to_owned(), Upstream::Any),
-        Outcome::Unknown(why) => (OpenerCause::PartialBuild, why.clone(), Upstream::Any),
+        Outcome::MissingPath => {
+            (UnseenMakerKind::ExternalTree, "its path is missing".to_owned(), Upstream::Any)
+        }
+        Outcome::Unknown(why) => (UnseenMakerKind::PartialBuild, why.clone(), Upstream::Any),
     };
     let node = applied.node.get_ref();
-    let opener = Opener {
+    let opener = UnseenMaker {
         cause,
         kinds: kinds_of(held),
         namespace: node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into()),
@@ -330,18 +334,18 @@ fn of_applied(cluster: &Cluster, objects: &[Effective], applied: &Applied) -> Op
         what: format!("{} ({why})", applied.id),
         location: node.location(),
     };
-    if cause != OpenerCause::ExternalTree || held != Upstream::FluxItself {
+    if cause != UnseenMakerKind::ExternalTree || held != Upstream::FluxItself {
         return Some(vec![opener]);
     }
     // The names of Flux's own Services are known.
     let namespace = opener.namespace.clone().or_else(|| Some("flux-system".into()));
-    let services = FLUX_SERVICES.iter().map(|name| Opener {
+    let services = FLUX_SERVICES.iter().map(|name| UnseenMaker {
         kinds: Kinds::Only(vec!["Service".into()]),
         names: Some(pattern(name)),
         namespace: namespace.clone(),
         ..opener.clone()
     });
-    Some(services.chain([Opener { namespace: namespace.clone(), ..opener.clone() }]).collect())
+    Some(services.chain([UnseenMaker { namespace: namespace.clone(), ..opener.clone() }]).collect())
 }
 
 /// The kinds that manifests of another project may bring.
@@ -354,8 +358,8 @@ fn kinds_of(held: Upstream) -> Kinds {
 }
 
 /// What an object may create, wherever it is applied.
-fn opener(member: &Member, object: &Effective, cause: OpenerCause, kinds: Kinds) -> Opener {
-    Opener {
+fn opener(member: &Member, object: &Effective, cause: UnseenMakerKind, kinds: Kinds) -> UnseenMaker {
+    UnseenMaker {
         cause,
         kinds,
         namespace: None,
@@ -369,43 +373,48 @@ fn opener(member: &Member, object: &Effective, cause: OpenerCause, kinds: Kinds)
 
 /// What an object may be, or create, that is not seen. `is_expanded` tells whether the
 /// objects of a ResourceSet are known.
-fn of_member(member: &Member, object: &Effective, is_expanded: &dyn Fn() -> bool, openers: &mut Vec<Opener>) {
+fn of_member(
+    member: &Member,
+    object: &Effective,
+    is_expanded: &dyn Fn() -> bool,
+    openers: &mut Vec<UnseenMaker>,
+) {
     let (id, node) = (&object.id, object.node.get_ref());
     let open = |cause, kinds| opener(member, object, cause, kinds);
     if id.is_unknown() {
-        openers.push(Opener {
+        openers.push(UnseenMaker {
             namespace: id.namespace.clone().filter(|namespace| !namespace.contains('?')),
             names: Some(pattern(&id.name)),
-            ..open(OpenerCause::UnknownName, Kinds::Only(vec![id.kind.clone()]))
+            ..open(UnseenMakerKind::UnknownName, Kinds::Only(vec![id.kind.clone()]))
         });
     }
     if id.is(kinds::OPERATOR, "ResourceSet") && !is_expanded() {
         let (kinds, namespace) = resource_set(node);
-        openers.push(Opener { namespace, ..open(OpenerCause::ResourceSet, kinds) });
+        openers.push(UnseenMaker { namespace, ..open(UnseenMakerKind::ResourceSet, kinds) });
     }
     if GENERATORS.contains(&&*id.kind) {
-        openers.push(open(OpenerCause::Generator, Kinds::Flux));
+        openers.push(open(UnseenMakerKind::Generator, Kinds::Flux));
     }
     if &*id.kind == "ClusterPolicy" && node.items_at("/spec/rules").any(|rule| rule.get("generate").is_some())
     {
         let kinds = node.items_at("/spec/rules").filter_map(|rule| rule.str_at("/generate/kind"));
         let kinds = Kinds::Only(kinds.map(|kind| kind.as_ref().into()).collect());
-        openers.push(open(OpenerCause::Generator, kinds));
+        openers.push(open(UnseenMakerKind::Generator, kinds));
     }
 }
 
 /// What a release may create whose chart is not here.
-fn of_release(member: &Member, object: &Effective, snapshot: &Snapshot, openers: &mut Vec<Opener>) {
+fn of_release(member: &Member, object: &Effective, snapshot: &Snapshot, openers: &mut Vec<UnseenMaker>) {
     let node = object.node.get_ref();
     if let Some(kinds) = flux_objects(node, snapshot) {
-        openers.push(opener(member, object, OpenerCause::Chart, kinds));
+        openers.push(opener(member, object, UnseenMakerKind::Chart, kinds));
     }
     if installs_instance(node) {
         let target = node.str_at("/spec/targetNamespace").map(|text| text.as_ref().into());
         let kinds = Kinds::Only(vec!["FluxInstance".into()]);
-        openers.push(Opener {
+        openers.push(UnseenMaker {
             namespace: target.or_else(|| object.id.namespace.clone()),
-            ..opener(member, object, OpenerCause::Chart, kinds)
+            ..opener(member, object, UnseenMakerKind::Chart, kinds)
         });
     }
 }

@@ -38,12 +38,12 @@ pub(crate) mod versions;
 pub(crate) use coverage::{UNAPPLIED, Unapplied};
 pub(crate) use entry::suggestions;
 pub(crate) use entry_point::{Form, Unsettled, called_by, source_of};
-pub(crate) use inventory::{Lookup, Opener, OpenerCause};
+pub(crate) use inventory::{Lookup, UnseenMaker, UnseenMakerKind};
 pub(crate) use source::TreeOf;
 
 use crate::build::kustomize::Warning;
 use crate::build::kustomize::{FILE_NAMES, FileRole};
-use crate::build::substitute::{BadVariable, MissingSource, Problem, Provided, Variables};
+use crate::build::substitute::{BadVariable, MissingSource, Provided, SubstitutionProblem, Variables};
 use crate::config::Config;
 use crate::files::{ChartStores, File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
@@ -95,7 +95,7 @@ pub struct Effective {
     /// Files that made it: role (`resource`, `patch`, …) and place.
     pub files: Vec<(FileRole, Location)>,
     /// What substitution stumbles over in it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SubstitutionProblem>,
     /// Whether a chart makes it: no file of the repository holds it as a whole.
     pub is_rendered: bool,
     /// Where it is: (cluster, member of that cluster).
@@ -128,7 +128,7 @@ pub struct Cluster {
     /// Its Flux Kustomizations, those on the local target, the root first.
     pub applied: Vec<Applied>,
     /// What could hold more objects.
-    pub openers: Vec<Opener>,
+    pub openers: Vec<UnseenMaker>,
     /// Its ResourceSets that could be expanded, wholly or in part.
     pub sets: Vec<ResourceSet>,
     /// Its HelmReleases.
@@ -147,7 +147,7 @@ pub struct Cluster {
 const MAKERS: usize = 64;
 
 /// An object of a cluster that is being made, where it goes and what makes it.
-type Placed = (ObjectId, Arc<build::BuiltObject>, ApplyTarget, Maker);
+type PlacedObject = (ObjectId, Arc<build::BuiltObject>, ApplyTarget, Maker);
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

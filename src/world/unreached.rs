@@ -5,7 +5,7 @@ use super::earlier::{EarlierBuild, Identity, Inputs};
 use super::fixpoint::{Grown, Repository, built_outcome};
 use super::overlays::Overlays;
 use super::releases;
-use super::{Applied, ApplyTarget, Outcome, Placed};
+use super::{Applied, ApplyTarget, Outcome, PlacedObject};
 use crate::build::kustomize::FileRole;
 use crate::build::substitute::Variables;
 use crate::files::FileTree;
@@ -119,7 +119,7 @@ fn overlay(repository: &Repository<'_>, tree: &FileTree, directory: &str) -> Gro
 /// What no entry point names.
 fn nameless(
     root: String,
-    objects: Vec<Placed>,
+    objects: Vec<PlacedObject>,
     applied: Vec<Applied>,
     builds: FxHashMap<Identity, EarlierBuild>,
 ) -> Grown {

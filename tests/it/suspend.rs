@@ -7,7 +7,7 @@ use crate::support::skip::corpus_or_skip;
 use forebay::internals::config::Config;
 use forebay::internals::files::{Snapshot, Store};
 use forebay::internals::lang::yaml::{Node, NodeRef};
-use forebay::internals::rewrite::subject::{Astray, Subject, prove};
+use forebay::internals::rewrite::subject::{Subject, Unproven, prove};
 use forebay::internals::rewrite::suspend::{self, Aim};
 use forebay::internals::simulate::suspend::suspension;
 use forebay::internals::world::{ApplyTarget, World};
@@ -513,11 +513,11 @@ fn suspended(
             assert_eq!(others, Vec::<&String>::new(), "{name}: changed too");
             "suspended"
         }
-        Err(Astray::Shared(_)) => {
+        Err(Unproven::Shared(_)) => {
             assert!(!others.is_empty(), "{name}: nothing else changed");
             "feeds others"
         }
-        Err(Astray::WithoutEffect(_)) => {
+        Err(Unproven::WithoutEffect(_)) => {
             assert!(!reached, "{name}: it is suspended");
             "without effect"
         }

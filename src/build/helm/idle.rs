@@ -27,14 +27,14 @@ pub(crate) struct Idle {
     /// Keys and indices from the root of all values.
     pub(crate) path: Path,
     /// Why.
-    pub(crate) reason: Reason,
+    pub(crate) reason: IdleReason,
     /// What it stands for, where that is more than itself.
     all: Vec<Path>,
 }
 
 /// Why a value does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum IdleReason {
     /// The chart that it is for takes no part: its name, and the values that say so.
     Off(String, Vec<String>),
     /// It is read in a branch that was passed over: `if`, `with` or `range`, what that asks,
@@ -44,7 +44,7 @@ pub(crate) enum Reason {
 
 impl Idle {
     /// One that stands for itself alone.
-    pub(crate) fn new(path: Path, reason: Reason) -> Idle {
+    pub(crate) fn new(path: Path, reason: IdleReason) -> Idle {
         Idle { path, reason, all: Vec::new() }
     }
 }
@@ -160,12 +160,12 @@ pub(crate) fn idle(
                 Some(known) => known.all.push(path),
                 None => found.push(Idle {
                     path: path[..1].to_vec(),
-                    reason: Reason::Off(name.to_string(), by.clone()),
+                    reason: IdleReason::Off(name.to_string(), by.clone()),
                     all: vec![path],
                 }),
             }
         } else if let Some((_, passed, place)) = passed_over(touched, &path) {
-            let reason = Reason::PassedOver(passed.word, passed.question.clone(), place.clone());
+            let reason = IdleReason::PassedOver(passed.word, passed.question.clone(), place.clone());
             found.push(Idle { path: path.clone(), reason, all: vec![path] });
         }
     }

@@ -5,12 +5,12 @@ use super::error::{RenderError, refuse};
 /// The rules of a chart's directory.
 #[derive(Debug, Default)]
 pub(super) struct Ignore {
-    rules: Vec<Rule>,
+    rules: Vec<IgnoreRule>,
 }
 
 #[derive(Debug)]
-struct Rule {
-    pattern: Pattern,
+struct IgnoreRule {
+    pattern: IgnoreWord,
     negate: bool,
     only_directories: bool,
     /// Matched against the base name alone.
@@ -19,27 +19,27 @@ struct Rule {
 
 /// What a rule compares names with. Most rules are a name or `*.ext`.
 #[derive(Debug)]
-enum Pattern {
+enum IgnoreWord {
     Name(String),
     Ending(String),
     Other(String),
 }
 
-impl Pattern {
-    fn of(text: &str) -> Pattern {
+impl IgnoreWord {
+    fn of(text: &str) -> IgnoreWord {
         let is_plain = |text: &str| !text.contains(['*', '?', '[', '\\']);
         match text.strip_prefix('*') {
-            None if is_plain(text) => Pattern::Name(text.to_owned()),
-            Some(end) if is_plain(end) && !end.contains('/') => Pattern::Ending(end.to_owned()),
-            _ => Pattern::Other(text.to_owned()),
+            None if is_plain(text) => IgnoreWord::Name(text.to_owned()),
+            Some(end) if is_plain(end) && !end.contains('/') => IgnoreWord::Ending(end.to_owned()),
+            _ => IgnoreWord::Other(text.to_owned()),
         }
     }
 
     fn fits(&self, name: &str) -> bool {
         match self {
-            Pattern::Name(own) => own == name,
-            Pattern::Ending(end) => name.ends_with(&**end) && !name.contains('/'),
-            Pattern::Other(pattern) => matches(pattern, name).unwrap_or(false),
+            IgnoreWord::Name(own) => own == name,
+            IgnoreWord::Ending(end) => name.ends_with(&**end) && !name.contains('/'),
+            IgnoreWord::Other(pattern) => matches(pattern, name).unwrap_or(false),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Ignore {
             Some(rest) => (false, rest),
             None => (!rule.contains('/'), rule),
         };
-        self.rules.push(Rule { pattern: Pattern::of(pattern), negate, only_directories, base });
+        self.rules.push(IgnoreRule { pattern: IgnoreWord::of(pattern), negate, only_directories, base });
         Ok(())
     }
 

@@ -83,10 +83,10 @@ struct JsonField<'v> {
     path: &'static str,
 }
 
-type Read<T> = Result<T, String>;
+type ReadResult<T> = Result<T, String>;
 
 impl JsonField<'_> {
-    fn refuse<T>(&self, wanted: &str) -> Read<T> {
+    fn refuse<T>(&self, wanted: &str) -> ReadResult<T> {
         let found = self.value.json_type();
         Err(format!(
             "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go struct field {} of type {wanted}",
@@ -95,7 +95,7 @@ impl JsonField<'_> {
     }
 
     /// A string; of a number or a boolean its text.
-    fn text(&self) -> Read<Option<String>> {
+    fn text(&self) -> ReadResult<Option<String>> {
         Ok(Some(match &self.value.kind {
             Kind::Null => return Ok(None),
             Kind::Text(text) => text.to_string(),
@@ -107,7 +107,7 @@ impl JsonField<'_> {
         }))
     }
 
-    fn flag(&self) -> Read<Option<bool>> {
+    fn flag(&self) -> ReadResult<Option<bool>> {
         match &self.value.kind {
             Kind::Null => Ok(None),
             Kind::Bool(value) => Ok(Some(*value)),
@@ -115,7 +115,7 @@ impl JsonField<'_> {
         }
     }
 
-    fn list(&self, wanted: &str) -> Read<&[Value]> {
+    fn list(&self, wanted: &str) -> ReadResult<&[Value]> {
         match &self.value.kind {
             Kind::Null => Ok(&[]),
             Kind::List(items) => Ok(items),
@@ -123,12 +123,12 @@ impl JsonField<'_> {
         }
     }
 
-    fn texts(&self) -> Read<Vec<String>> {
+    fn texts(&self) -> ReadResult<Vec<String>> {
         let text = |item| JsonField { value: item, path: self.path }.text().map(Option::unwrap_or_default);
         self.list("[]string")?.iter().map(text).collect()
     }
 
-    fn pairs(&self) -> Read<Option<BTreeMap<String, String>>> {
+    fn pairs(&self) -> ReadResult<Option<BTreeMap<String, String>>> {
         match &self.value.kind {
             Kind::Null => Ok(None),
             Kind::Map(map) => map
@@ -137,14 +137,14 @@ impl JsonField<'_> {
                     let text = JsonField { value, path: self.path }.text()?.unwrap_or_default();
                     Ok((key.to_string(), text))
                 })
-                .collect::<Read<_>>()
+                .collect::<ReadResult<_>>()
                 .map(Some),
             _ => self.refuse("map[string]string"),
         }
     }
 }
 
-fn set<T>(into: &mut T, read: Read<Option<T>>) -> Read<()> {
+fn set<T>(into: &mut T, read: ReadResult<Option<T>>) -> ReadResult<()> {
     if let Some(value) = read? {
         *into = value;
     }
@@ -153,7 +153,7 @@ fn set<T>(into: &mut T, read: Read<Option<T>>) -> Read<()> {
 
 /// Entries of an object as encoding/json goes through them: names in order, each field by
 /// its name in any case.
-fn fields(value: &Value, of_type: &str) -> Read<Vec<(String, Value)>> {
+fn fields(value: &Value, of_type: &str) -> ReadResult<Vec<(String, Value)>> {
     match &value.kind {
         Kind::Map(map) => Ok(map.iter().map(|(key, value)| (key.to_lowercase(), value.clone())).collect()),
         Kind::Null => Ok(Vec::new()),
@@ -166,7 +166,7 @@ fn fields(value: &Value, of_type: &str) -> Read<Vec<(String, Value)>> {
 
 impl Metadata {
     /// Reads what a file says over what is known.
-    pub(super) fn read(&mut self, value: &Value) -> Read<()> {
+    pub(super) fn read(&mut self, value: &Value) -> ReadResult<()> {
         for (key, value) in &fields(value, "value of type chart.Metadata")? {
             let field = |path| JsonField { value, path };
             match &**key {
@@ -188,13 +188,13 @@ impl Metadata {
                 "maintainers" => {
                     let items = field("Metadata.maintainers");
                     let items = items.list("[]*chart.Maintainer")?;
-                    self.maintainers = items.iter().map(Maintainer::read).collect::<Read<_>>()?;
+                    self.maintainers = items.iter().map(Maintainer::read).collect::<ReadResult<_>>()?;
                 }
                 "dependencies" if value.is_null() => self.dependencies = None,
                 "dependencies" => {
                     let items = field("Metadata.dependencies");
                     let items = items.list("[]*chart.Dependency")?;
-                    self.dependencies = Some(items.iter().map(Dependency::read).collect::<Read<_>>()?);
+                    self.dependencies = Some(items.iter().map(Dependency::read).collect::<ReadResult<_>>()?);
                 }
                 _ => {}
             }
@@ -258,7 +258,7 @@ impl Metadata {
 }
 
 impl Maintainer {
-    fn read(value: &Value) -> Read<Maintainer> {
+    fn read(value: &Value) -> ReadResult<Maintainer> {
         let mut maintainer = Maintainer::default();
         for (key, value) in &fields(value, "struct field Metadata.maintainers of type v2.Maintainer")? {
             let field = |path| JsonField { value, path };
@@ -274,7 +274,7 @@ impl Maintainer {
 }
 
 impl Dependency {
-    fn read(value: &Value) -> Read<Dependency> {
+    fn read(value: &Value) -> ReadResult<Dependency> {
         let mut dependency = Dependency::default();
         for (key, value) in &fields(value, "struct field Metadata.dependencies of type v2.Dependency")? {
             let field = |path| JsonField { value, path };

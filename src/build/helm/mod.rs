@@ -2,7 +2,7 @@
 //!
 //! A [`Chart`] is loaded once, from a directory of a file tree ([`Chart::of_tree`], where
 //! `.helmignore` counts) or from a packed archive ([`Chart::of_archive`], bounded, in
-//! memory). [`render`] runs it with values for a [`Release`]; the same request gives the
+//! memory). [`render`] runs it with values for a [`ChartRelease`]; the same request gives the
 //! same answer. A request names the [`Helm`] that renders: its [`HelmLine`] and what that
 //! does with null.
 //!
@@ -19,10 +19,10 @@
 //!
 //! Each value of `values` may carry where it was written ([`Value::origin`]); one that is
 //! unknown offline is [`Kind::Unknown`] or, of a text of which parts are known,
-//! [`Kind::Holes`]. With `origins` each document's node ([`Rendered::node`]) gives for each
+//! [`Kind::Holes`]. With `origins` each document's node ([`RenderedChart::node`]) gives for each
 //! value the places that flowed into it: first those in the repository, then the chart's
 //! own values, then the line of the template. What is unknown in a rendered text is a hole
-//! in its node; what was decided by something unknown stands in [`Rendered::assumed`].
+//! in its node; what was decided by something unknown stands in [`RenderedChart::assumed`].
 //!
 //! [`RenderError::Refused`] holds Helm's words where Helm refuses, too;
 //! [`RenderError::Unable`] says what is not done here: a bound that was met.
@@ -58,7 +58,7 @@ pub use coalesce::Warning;
 pub(crate) use culprit::{Culprit, culprit};
 pub use error::{Refusal, RenderError, SchemaFault, SchemaFaultKind};
 pub use given::Given;
-pub(crate) use idle::{Idle, Reason, Touched, idle};
+pub(crate) use idle::{Idle, IdleReason, Touched, idle};
 pub use line::{Capabilities, Helm, HelmLine, KubeVersion, Nulls};
 pub use load::values_of;
 pub(crate) use manifest::HOOK;

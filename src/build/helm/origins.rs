@@ -34,7 +34,7 @@ impl RenderedChart {
         Some(location(&file.place, range.start as u32, range.end as u32))
     }
 
-    /// As [`Rendered::place`], where the byte `at` of a document stands that a part wrote:
+    /// As [`RenderedChart::place`], where the byte `at` of a document stands that a part wrote:
     /// of a text of the template's own, its line there, not that of its beginning.
     fn place_of(&self, part: &OutputPart, document: &str, start: usize, at: usize) -> Option<Location> {
         let place = part.written_by?;

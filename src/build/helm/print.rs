@@ -28,7 +28,7 @@ impl RenderedChart {
         self.print_with(printed, line, &|_| String::new())
     }
 
-    /// As [`Rendered::print`], with lines of comment below the source of each document.
+    /// As [`RenderedChart::print`], with lines of comment below the source of each document.
     ///
     /// # Errors
     /// A template of `show_only` wrote nothing.

@@ -47,7 +47,7 @@ pub(super) fn run(
 }
 
 /// One pair of a generator's data.
-struct Pair {
+struct DataPair {
     key: String,
     key_at: Option<Location>,
     /// `None` for a file on another host.
@@ -106,7 +106,12 @@ pub(super) fn generate(
 }
 
 /// Refuse a key that a generator has twice; `pairs` are in the order of their keys.
-fn refuse_twice(generator: &Generator, kind: &str, pairs: &[Pair], place: Option<&Location>) -> Result<()> {
+fn refuse_twice(
+    generator: &Generator,
+    kind: &str,
+    pairs: &[DataPair],
+    place: Option<&Location>,
+) -> Result<()> {
     let Some(twice) = pairs.windows(2).find(|pair| pair[0].key == pair[1].key) else { return Ok(()) };
     let message =
         format!("the generator of {kind} {} has the key {} twice", generator.name.value, twice[0].key);
@@ -147,7 +152,7 @@ fn metadata(
 }
 
 /// Write a key and its value into the object, encoded as its kind wants them.
-fn put_pair(object: &mut Node, mut pair: Pair, secret: bool, via: &[Via]) {
+fn put_pair(object: &mut Node, mut pair: DataPair, secret: bool, via: &[Via]) {
     for location in [&mut pair.key_at, &mut pair.value_at].into_iter().flatten() {
         location.via.extend(via.iter().cloned());
     }
@@ -196,7 +201,7 @@ fn put(object: &mut Node, field: &str, key: &str, value: Node, key_at: Option<Lo
     }
 }
 
-fn pairs_of(builder: &mut Builder<'_>, level: &BuildLevel, generator: &Generator) -> Result<Vec<Pair>> {
+fn pairs_of(builder: &mut Builder<'_>, level: &BuildLevel, generator: &Generator) -> Result<Vec<DataPair>> {
     let mut pairs = Vec::new();
     for env in &generator.envs {
         let Some(file) = builder.read_here(level, env)? else { continue };
@@ -221,7 +226,7 @@ fn pairs_of(builder: &mut Builder<'_>, level: &BuildLevel, generator: &Generator
             }
             None => (None, key_at.clone()),
         };
-        pairs.push(Pair { key: key.to_owned(), key_at, value, value_at });
+        pairs.push(DataPair { key: key.to_owned(), key_at, value, value_at });
     }
     Ok(pairs)
 }
@@ -238,7 +243,7 @@ fn bytes_of(file: &TreeFile, entry: &Text) -> Result<Vec<u8>> {
 
 /// `key=value`, split at the first `=`; one pair of quotes around the value is
 /// taken off.
-fn literal_pair(literal: &Text) -> Result<Pair> {
+fn literal_pair(literal: &Text) -> Result<DataPair> {
     let node = literal.node.get_ref();
     let Some((key, value)) = literal.value.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = "a literal must be `key=value`".to_owned();
@@ -250,7 +255,7 @@ fn literal_pair(literal: &Text) -> Result<Pair> {
     let quote = usize::from(quoted);
     let bare = &value[quote..value.len() - quote];
     let from = key.len() + 1 + quote;
-    Ok(Pair {
+    Ok(DataPair {
         key: key.to_owned(),
         key_at: part_of(node, 0, key.len()),
         value: Some(bare.as_bytes().to_vec()),
@@ -301,7 +306,7 @@ fn file_source(entry: &Text) -> Result<(&str, &str)> {
 /// Bytes of a line of an env file that are read.
 const ENV_LINE_LIMIT: usize = 64 * 1024;
 
-fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<Pair>) -> Result<()> {
+fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<DataPair>) -> Result<()> {
     let mut offset = 0;
     for (number, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let start = offset;
@@ -335,7 +340,7 @@ fn env_pairs(bytes: &[u8], file: &Location, pairs: &mut Vec<Pair>) -> Result<()>
             let message = "this line of an env file has no key before the `=`";
             return Err(BuildError::new(ErrorClass::Generator, message, Some(place(from, text.len()))));
         }
-        pairs.push(Pair {
+        pairs.push(DataPair {
             key: key.to_owned(),
             key_at: Some(place(from, from + key.len())),
             value: Some(value.as_bytes().to_vec()),

@@ -84,7 +84,7 @@ pub struct Build {
     /// About how many bytes the objects take when they are written, at most
     /// [`OUTPUT_LIMIT`].
     pub size: u64,
-    /// What kustomize refuses, where [`Options::best_effort`] left it out.
+    /// What kustomize refuses, where [`BuildOptions::best_effort`] left it out.
     pub left_out: Vec<BuildError>,
 }
 

@@ -17,7 +17,7 @@ pub struct BuildOptions {
     /// How the root file is read.
     pub root: RootFile,
     /// Leave out what can't be read or isn't there, and go on: a view of what is
-    /// refused as a whole. [`Build::left_out`] has what was left out.
+    /// refused as a whole. [`super::Build::left_out`] has what was left out.
     pub best_effort: bool,
 }
 

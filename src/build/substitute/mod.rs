@@ -12,7 +12,7 @@ mod object;
 mod parse;
 mod variables;
 
-pub(crate) use object::{Parts, Problem};
+pub(crate) use object::{Parts, SubstitutionProblem};
 pub use object::{ProblemKind, opts_out, substitute};
 pub(crate) use parse::{Expression, Operator, ParseError, SubstitutionTemplate, parse};
 

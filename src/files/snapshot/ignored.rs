@@ -1,6 +1,6 @@
 //! What git ignores.
 
-use super::{File, Origin, Snapshot};
+use super::{File, Snapshot, SnapshotOrigin};
 use crate::files::source_ignore::SourceIgnore;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ impl Snapshot {
         let missing = self.file(path).is_none() && !self.has_directory(path);
         missing
             && match &self.origin {
-                Origin::Directory(root) => root.exists(path),
-                Origin::Outside(root, lead) => {
+                SnapshotOrigin::Directory(root) => root.exists(path),
+                SnapshotOrigin::Outside(root, lead) => {
                     path.strip_prefix(&**lead).is_some_and(|path| root.exists(path))
                 }
                 _ => self.ignored.iter().any(|ignored| ignored == path),

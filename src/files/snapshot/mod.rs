@@ -77,7 +77,7 @@ pub(crate) const DOCUMENTS_LIMIT: u64 = 1_000_000;
 
 /// Where a snapshot's bytes come from.
 #[derive(Clone, Debug)]
-enum Origin {
+enum SnapshotOrigin {
     Directory(Arc<Root>),
     /// A directory outside of the root's tree, and what the paths of its files begin with.
     Outside(Arc<Root>, Arc<str>),
@@ -88,7 +88,7 @@ enum Origin {
 /// A tree of files over a store; built in parallel, then only read.
 #[derive(Debug)]
 pub struct Snapshot {
-    origin: Origin,
+    origin: SnapshotOrigin,
     store: Arc<Store>,
     /// The trees beside this one, and the directory that they are seen from.
     forest: Arc<Forest<Snapshot, Arc<File>>>,
@@ -114,20 +114,20 @@ impl Snapshot {
     /// The work tree at `root`, as git sees it, or all of it without git.
     pub fn work_tree(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::work_tree(root)?;
-        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
+        Ok(Snapshot::build(SnapshotOrigin::Directory(Root::new(root).into()), listing, store))
     }
 
     /// A directory with no regard to git.
     pub fn directory(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::directory(root)?;
-        Ok(Snapshot::build(Origin::Directory(Root::new(root).into()), listing, store))
+        Ok(Snapshot::build(SnapshotOrigin::Directory(Root::new(root).into()), listing, store))
     }
 
     /// A directory with no regard to git, of which nothing is read before it is asked
     /// for: its objects are not known.
     pub fn listed(root: &Path, store: Arc<Store>) -> io::Result<Snapshot> {
         let listing = tree::directory(root)?;
-        Ok(Snapshot::build_files(Origin::Directory(Root::new(root).into()), listing, store))
+        Ok(Snapshot::build_files(SnapshotOrigin::Directory(Root::new(root).into()), listing, store))
     }
 
     /// A directory outside of the root's tree, with no regard to git.
@@ -140,7 +140,7 @@ impl Snapshot {
         }
         listing.entries.iter_mut().for_each(|entry| entry.path = format!("{lead}/{}", entry.path));
         let lead = format!("{lead}/").into();
-        Ok(Snapshot::build(Origin::Outside(Root::new(path).into(), lead), listing, store))
+        Ok(Snapshot::build(SnapshotOrigin::Outside(Root::new(path).into(), lead), listing, store))
     }
 
     /// The tree of a commit of the repository at `root`; files that are as they
@@ -148,7 +148,7 @@ impl Snapshot {
     pub fn revision(root: &Path, commit: &str, like: &Snapshot) -> io::Result<Snapshot> {
         let blobs = Arc::new(Blobs::new(root));
         let listing = tree::revision(root, commit, &blobs)?;
-        let origin = Origin::Revision(blobs.clone());
+        let origin = SnapshotOrigin::Revision(blobs.clone());
         let snapshot = Snapshot::build_files(origin, listing, like.store.clone());
         snapshot.files.par_iter().with_min_len(16).for_each(|file| {
             let Some(Ok(blob)) = like.file(&file.path).and_then(|other| other.blob.get()) else { return };
@@ -211,7 +211,7 @@ impl Snapshot {
             blobs.insert(path.to_owned(), store.intern(bytes));
         }
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let snapshot = Snapshot::build_files(Origin::Memory, listing, store);
+        let snapshot = Snapshot::build_files(SnapshotOrigin::Memory, listing, store);
         for file in &snapshot.files {
             if let Some(blob) = blobs.remove(&*file.path) {
                 let _ = file.blob.set(Ok(blob));
@@ -220,14 +220,14 @@ impl Snapshot {
         snapshot.with_objects()
     }
 
-    fn build(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+    fn build(origin: SnapshotOrigin, listing: Listing, store: Arc<Store>) -> Snapshot {
         Snapshot::build_files(origin, listing, store).with_objects()
     }
 
-    fn build_files(origin: Origin, listing: Listing, store: Arc<Store>) -> Snapshot {
+    fn build_files(origin: SnapshotOrigin, listing: Listing, store: Arc<Store>) -> Snapshot {
         let tree = match origin {
-            Origin::Outside(..) => Tree::Outside,
-            Origin::Directory(_) | Origin::Revision(_) | Origin::Memory => Tree::Root,
+            SnapshotOrigin::Outside(..) => Tree::Outside,
+            SnapshotOrigin::Directory(_) | SnapshotOrigin::Revision(_) | SnapshotOrigin::Memory => Tree::Root,
         };
         let files = listing
             .entries
@@ -254,7 +254,7 @@ impl Snapshot {
     }
 
     fn from_files(
-        origin: Origin,
+        origin: SnapshotOrigin,
         files: Vec<Arc<File>>,
         unnamed: Vec<String>,
         store: Arc<Store>,
@@ -269,8 +269,8 @@ impl Snapshot {
             })
             .collect();
         let base = match &origin {
-            Origin::Directory(root) => Some(root.path().into()),
-            Origin::Outside(..) | Origin::Revision(_) | Origin::Memory => None,
+            SnapshotOrigin::Directory(root) => Some(root.path().into()),
+            SnapshotOrigin::Outside(..) | SnapshotOrigin::Revision(_) | SnapshotOrigin::Memory => None,
         };
         Snapshot {
             origin,
@@ -320,7 +320,7 @@ impl Snapshot {
     /// The directory on disk, `None` for a revision or files in memory.
     pub fn directory_path(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Directory(root) => Some(root.path()),
+            SnapshotOrigin::Directory(root) => Some(root.path()),
             _ => None,
         }
     }
@@ -447,7 +447,7 @@ impl Snapshot {
 
     /// A file's content, read on first use.
     pub fn blob<'s>(&'s self, file: &'s File) -> Result<&'s Arc<Blob>, &'s Unreadable> {
-        if file.tree != Tree::Root && !matches!(self.origin, Origin::Outside(..)) {
+        if file.tree != Tree::Root && !matches!(self.origin, SnapshotOrigin::Outside(..)) {
             let holder = self.holder(file);
             if !std::ptr::eq(holder, self) {
                 return holder.blob(file);
@@ -504,12 +504,12 @@ impl Snapshot {
             bytes.map(|bytes| self.store.intern(bytes))
         };
         match (&self.origin, &file.oid) {
-            (Origin::Directory(root), _) => in_directory(root, &file.path),
-            (Origin::Outside(root, lead), _) => match file.path.strip_prefix(&**lead) {
+            (SnapshotOrigin::Directory(root), _) => in_directory(root, &file.path),
+            (SnapshotOrigin::Outside(root, lead), _) => match file.path.strip_prefix(&**lead) {
                 Some(path) => in_directory(root, path),
                 None => Err(Unreadable::NotAFile),
             },
-            (Origin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
+            (SnapshotOrigin::Revision(blobs), Some(oid)) => match blobs.read(&[oid.as_str()]) {
                 Ok(mut found) => self.content(found.pop().unwrap_or(GitBlob::Missing)),
                 Err(error) => Err(Unreadable::Io(error.to_string())),
             },

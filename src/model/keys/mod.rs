@@ -48,7 +48,7 @@ pub struct MetadataKey {
     pub released: bool,
 }
 
-/// How a [`Key`]'s name is compared.
+/// How a [`MetadataKey`]'s name is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyShape {
     /// The name is the whole key.

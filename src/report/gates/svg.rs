@@ -237,7 +237,7 @@ fn heading(kind: SubjectKind) -> &'static str {
 
 /// A distance between the marks of an axis.
 #[derive(Clone, Copy)]
-enum Step {
+enum AxisStep {
     Minutes(i32),
     Hours(i32),
     Days(i32),
@@ -247,7 +247,7 @@ enum Step {
 /// Marks in the view's zone, at full hours, midnights, Mondays or firsts of a
 /// month, so far apart that their texts have room.
 fn ticks(view: &View<'_>, range: Range) -> Vec<(Timestamp, String)> {
-    use Step::{Days, Hours, Minutes, Months};
+    use AxisStep::{Days, Hours, Minutes, Months};
     let seconds = (range.to.as_second() - range.from.as_second()).max(1);
     let (step, _) = [
         (Minutes(10), 600),
@@ -288,27 +288,27 @@ fn ticks(view: &View<'_>, range: Range) -> Vec<(Timestamp, String)> {
     found
 }
 
-fn first_tick(from: Zoned, step: Step) -> Option<Zoned> {
+fn first_tick(from: Zoned, step: AxisStep) -> Option<Zoned> {
     let day = from.date();
     let start = match step {
-        Step::Days(7) => {
+        AxisStep::Days(7) => {
             let back = i32::from(day.weekday().to_monday_zero_offset());
             day.checked_sub(Span::new().days(back)).ok()?
         }
-        Step::Months(1) => day.first_of_month(),
-        Step::Months(_) => day.first_of_year(),
-        Step::Days(_) | Step::Hours(_) | Step::Minutes(_) => day,
+        AxisStep::Months(1) => day.first_of_month(),
+        AxisStep::Months(_) => day.first_of_year(),
+        AxisStep::Days(_) | AxisStep::Hours(_) | AxisStep::Minutes(_) => day,
     };
     start.to_datetime(Time::midnight()).to_zoned(from.time_zone().clone()).ok()
 }
 
 /// The next mark on the wall clock, so that midnights stay midnights.
-fn next_tick(at: &Zoned, step: Step) -> Option<Zoned> {
+fn next_tick(at: &Zoned, step: AxisStep) -> Option<Zoned> {
     let span = match step {
-        Step::Minutes(count) => Span::new().minutes(count),
-        Step::Hours(count) => Span::new().hours(count),
-        Step::Days(count) => Span::new().days(count),
-        Step::Months(count) => Span::new().months(count),
+        AxisStep::Minutes(count) => Span::new().minutes(count),
+        AxisStep::Hours(count) => Span::new().hours(count),
+        AxisStep::Days(count) => Span::new().days(count),
+        AxisStep::Months(count) => Span::new().months(count),
     };
     at.datetime().checked_add(span).ok()?.to_zoned(at.time_zone().clone()).ok()
 }

@@ -26,7 +26,7 @@ pub(super) fn rewritten(snapshot: &Snapshot, moves: &Moves) -> Result<Vec<FileCh
         let Some(text) = blob.text() else { continue };
         let path = moves.path(&file.path);
         let new_directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let rule = Rule { snapshot, moves, directory, new_directory };
+        let rule = WrittenRule { snapshot, moves, directory, new_directory };
         let mut after = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
             let body = line.trim_end_matches(['\n', '\r']);
@@ -50,14 +50,14 @@ pub(super) fn rewritten(snapshot: &Snapshot, moves: &Moves) -> Result<Vec<FileCh
     Ok(changes)
 }
 
-struct Rule<'m> {
+struct WrittenRule<'m> {
     snapshot: &'m Snapshot,
     moves: &'m Moves,
     directory: &'m str,
     new_directory: &'m str,
 }
 
-impl Rule<'_> {
+impl WrittenRule<'_> {
     /// A pattern as it is afterwards, where it changes; the path that it can't say.
     fn line(&self, line: &str) -> Option<Result<String, String>> {
         if line.starts_with('#') || line.trim().is_empty() {

@@ -36,14 +36,14 @@ pub struct Variable<'w> {
 }
 
 /// A map that gives a variable its value: an object and the pointer of the map.
-type Origin = (ObjectId, String);
+type VariableMap = (ObjectId, String);
 
 /// What there is of both names before anything changes.
 struct Start<'w> {
     /// The Kustomizations that get the old one.
     appliers: Vec<&'w Applied>,
     /// The maps that give it to them, with its value.
-    places: BTreeMap<Origin, String>,
+    places: BTreeMap<VariableMap, String>,
     /// The files that their builds read.
     files: BTreeSet<FilePath>,
     /// Whether the new one stands beside the old one everywhere.
@@ -195,7 +195,7 @@ impl Variable<'_> {
 
     /// The Kustomizations that get a variable, and the maps that give it to them with
     /// its value.
-    fn defined<'n>(&self, world: &'n World, name: &str) -> (Vec<&'n Applied>, BTreeMap<Origin, String>) {
+    fn defined<'n>(&self, world: &'n World, name: &str) -> (Vec<&'n Applied>, BTreeMap<VariableMap, String>) {
         let mut appliers = Vec::new();
         let mut places = BTreeMap::new();
         for cluster in world.clusters.iter().filter(|cluster| (self.in_cluster)(cluster)) {
@@ -278,7 +278,7 @@ impl Variable<'_> {
         &self,
         before: &World,
         after: &World,
-        places: &BTreeMap<Origin, String>,
+        places: &BTreeMap<VariableMap, String>,
         keys: &[&str],
     ) -> Result<(), Vec<Refused>> {
         let allowed = |id: &ObjectId, pointer: &str, _: Option<&str>, _: Option<&str>| {

@@ -253,7 +253,7 @@ fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -
     if alert.sources.is_empty() {
         return Match::no("spec.eventSources is empty");
     }
-    let answers: Vec<(Step, Match)> = sources
+    let answers: Vec<(MatchStep, Match)> = sources
         .iter()
         .map(|source| matches_source(source, &alert.namespace, &alert.severity, event))
         .collect();
@@ -262,7 +262,7 @@ fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -
     if let Some((_, answer)) = found.or_else(unknown) {
         return answer.clone();
     }
-    let step = answers.iter().map(|(step, _)| *step).max().unwrap_or(Step::Kind);
+    let step = answers.iter().map(|(step, _)| *step).max().unwrap_or(MatchStep::Kind);
     let closest: Vec<&EventSource> = sources
         .iter()
         .zip(&answers)
@@ -276,12 +276,12 @@ fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -
         texts.join(", ")
     };
     match step {
-        Step::Kind => {
+        MatchStep::Kind => {
             let kinds = list(closest.iter().map(|s| s.kind.display().into_owned()).collect());
             let plural = if kinds.contains(", ") { "kinds" } else { "kind" };
             Match::no(format!("source {plural} {kinds} only"))
         }
-        Step::Namespace => {
+        MatchStep::Namespace => {
             let names = closest.iter().map(|s| {
                 let namespace = s.namespace_in(&alert.namespace);
                 format!("`{}`", namespace.display())
@@ -289,12 +289,12 @@ fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -
             let kind = &event.object.kind;
             Match::no(format!("sources of kind {kind} in namespace {} only", list(names.collect())))
         }
-        Step::Name => {
+        MatchStep::Name => {
             let names = closest.iter().map(|s| format!("`{}`", s.name.display()));
             let kind = &event.object.kind;
             Match::no(format!("sources of kind {kind} with name {} only", list(names.collect())))
         }
-        Step::Severity | Step::Labels => answers
+        MatchStep::Severity | MatchStep::Labels => answers
             .into_iter()
             .find(|(reached, _)| *reached == step)
             .map_or_else(|| Match::no("no source matches"), |(_, answer)| answer),
@@ -304,7 +304,7 @@ fn matches_sources(alert: &Alert, sources: &[&EventSource], event: &Event<'_>) -
 /// How far a source went before it decided. The order is that of how close to
 /// a match a person would call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum MatchStep {
     Kind,
     Namespace,
     Name,
@@ -329,17 +329,17 @@ fn tests_of(
     alert_severity: &Text,
     object: SourceName<'_>,
     severity: &str,
-) -> [(Step, Known<bool>); 4] {
+) -> [(MatchStep, Known<bool>); 4] {
     let namespace = match source.namespace.known() {
         Some("") => Known::Value(alert_namespace == object.namespace),
         _ => source.namespace.is(object.namespace),
     };
     let either = |text: &Text, one: &str, two: &str| any([text.is(one), text.is(two)].into_iter());
     [
-        (Step::Kind, source.kind.is(object.kind)),
-        (Step::Namespace, namespace),
-        (Step::Name, either(&source.name, "*", object.name)),
-        (Step::Severity, either(alert_severity, "info", severity)),
+        (MatchStep::Kind, source.kind.is(object.kind)),
+        (MatchStep::Namespace, namespace),
+        (MatchStep::Name, either(&source.name, "*", object.name)),
+        (MatchStep::Severity, either(alert_severity, "info", severity)),
     ]
 }
 
@@ -352,17 +352,17 @@ fn matches_source(
     alert_namespace: &str,
     alert_severity: &Text,
     event: &Event<'_>,
-) -> (Step, Match) {
+) -> (MatchStep, Match) {
     let object = event.object;
     // By far the commonest answer; its words are made of all sources together.
     if source.kind.is(&object.kind) == Known::Value(false) {
-        return (Step::Kind, Match::no(""));
+        return (MatchStep::Kind, Match::no(""));
     }
     let subject = SourceName { kind: &object.kind, namespace: &object.namespace, name: &object.name };
     let tests = tests_of(source, alert_namespace, alert_severity, subject, event.severity);
     if let Some((step, _)) = tests.iter().find(|(_, passed)| *passed == Known::Value(false)) {
         let reason = match step {
-            Step::Severity => {
+            MatchStep::Severity => {
                 format!("eventSeverity `{}`, the event is `{}`", alert_severity.display(), event.severity)
             }
             _ => String::new(),
@@ -371,20 +371,20 @@ fn matches_source(
     }
     let labels = matches_labels(source, event);
     if labels.matched == Known::Value(false) {
-        return (Step::Labels, labels);
+        return (MatchStep::Labels, labels);
     }
     let unknown = tests.iter().find(|(_, passed)| *passed == Known::Unknown);
     if let Some(&(step, _)) = unknown {
         let what = match step {
-            Step::Kind => "the kind of a source",
-            Step::Namespace => "the namespace of a source",
-            Step::Name => "the name of a source",
-            Step::Severity | Step::Labels => "eventSeverity",
+            MatchStep::Kind => "the kind of a source",
+            MatchStep::Namespace => "the namespace of a source",
+            MatchStep::Name => "the name of a source",
+            MatchStep::Severity | MatchStep::Labels => "eventSeverity",
         };
         return (step, Match::unknown(format!("{what} is partly unknown")));
     }
     if labels.matched == Known::Unknown {
-        return (Step::Labels, labels);
+        return (MatchStep::Labels, labels);
     }
     let mut reason = format!(
         "severity {}, name `{}` in namespace {}",
@@ -395,7 +395,7 @@ fn matches_source(
     if source.match_labels.is_some() {
         reason.push_str(", labels");
     }
-    (Step::Labels, Match { matched: Known::Value(true), reason })
+    (MatchStep::Labels, Match { matched: Known::Value(true), reason })
 }
 
 fn matches_labels(source: &EventSource, event: &Event<'_>) -> Match {

@@ -1,8 +1,8 @@
 //! Who owns, adopts, prunes and finalises what when a repository is rearranged.
 //!
-//! A [`State`] is a cluster: live objects with the Kustomization whose owner labels
+//! A [`ClusterState`] is a cluster: live objects with the Kustomization whose owner labels
 //! they carry, and the inventories in the status of Kustomizations. An [`Event`] is
-//! one reconciliation or one finalizer. [`State::after`] is what one event does;
+//! one reconciliation or one finalizer. [`ClusterState::after`] is what one event does;
 //! [`orders::explore`] does all events of a commit in every order that the
 //! controllers allow and says what becomes of each object.
 //!
@@ -227,7 +227,7 @@ pub(crate) struct ClusterState {
 }
 
 /// What an applier builds from the new revision, by itself and by
-/// [`Settings::build`]. Nothing is done for a pair that is not here until the spec
+/// [`KustomizationSettings::build`]. Nothing is done for a pair that is not here until the spec
 /// changes.
 pub(crate) type Builds = BTreeMap<(Id, u64), Build>;
 

@@ -5,7 +5,7 @@ use crate::lang::yaml::{Built, Entry, FilePath, Holes, Location, Node, Origin, T
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Writes what [`Reader`] reads.
+/// Writes what [`RecordReader`] reads.
 #[derive(Default)]
 pub(super) struct Writer {
     out: Vec<u8>,

@@ -5,7 +5,8 @@ mod code;
 
 use super::outcome::{Answers, ChartObjects, ChartOutcome, NoRelease, UnreadValue, documents_of};
 use crate::build::helm::{
-    ChartFile, Culprit, Dead, Idle, Kind, Loss, Map, Reason, Replaced, SchemaFault, SchemaFaultKind, Value,
+    ChartFile, Culprit, Dead, Idle, IdleReason, Kind, Loss, Map, Replaced, SchemaFault, SchemaFaultKind,
+    Value,
 };
 use crate::files::Store;
 use crate::lang::yaml::{FilePath, Node, NodeRef, Origin, Tree};
@@ -153,12 +154,12 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
     out.list(answers.idle.iter(), |out, idle| {
         out.texts(idle.path.iter());
         match &idle.reason {
-            Reason::Off(name, by) => {
+            IdleReason::Off(name, by) => {
                 out.byte(0);
                 out.text(name);
                 out.texts(by.iter());
             }
-            Reason::PassedOver(word, question, place) => {
+            IdleReason::PassedOver(word, question, place) => {
                 let branch = BRANCHES.iter().position(|branch| branch == word);
                 out.byte(1 + branch.unwrap_or_default() as u8);
                 out.text(question);
@@ -203,10 +204,10 @@ fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
     let idle = from.list(|from| {
         let path = path(from)?;
         let reason = match from.byte()? {
-            0 => Reason::Off(from.text()?.to_string(), from.texts()?),
+            0 => IdleReason::Off(from.text()?.to_string(), from.texts()?),
             number => {
                 let branch = BRANCHES.get(usize::from(number) - 1)?;
-                Reason::PassedOver(branch, from.text()?, from.option(RecordReader::location)?)
+                IdleReason::PassedOver(branch, from.text()?, from.option(RecordReader::location)?)
             }
         };
         Some(Idle::new(path, reason))

@@ -19,7 +19,7 @@ use crate::build::kustomize::{
     Warning,
 };
 use crate::build::substitute;
-use crate::build::substitute::{BadVariable, MissingSource, Problem, Variables};
+use crate::build::substitute::{BadVariable, MissingSource, SubstitutionProblem, Variables};
 use crate::files::{FileTree, join};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Sizes, Value, Via, ViaKind};
 use crate::model::{ObjectId, Unchecked};
@@ -63,7 +63,7 @@ pub struct BuiltObject {
     /// The files that made it: role and place.
     pub files: Vec<(FileRole, Location)>,
     /// What substitution stumbles over in it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SubstitutionProblem>,
     /// The identity that the root states.
     pub id: Option<ObjectId>,
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Where a root lies: the directory of its source, and how that is known.
-struct Place {
+struct RootPlace {
     tree: String,
     certainty: Certainty,
     is_tree_known: bool,
@@ -103,10 +103,16 @@ fn set_path(entry: &mut EntryPoint, path: &str) {
     }
 }
 
-fn place(entry: &EntryPoint, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Push]) -> Result<Place, String> {
+fn place(
+    entry: &EntryPoint,
+    path: &str,
+    snapshot: &Arc<Snapshot>,
+    pushes: &[Push],
+) -> Result<RootPlace, String> {
     let exists = |path: &str| snapshot.has_directory(path);
-    let at =
-        |tree: &str, certainty, is_tree_known| Ok(Place { tree: tree.to_owned(), certainty, is_tree_known });
+    let at = |tree: &str, certainty, is_tree_known| {
+        Ok(RootPlace { tree: tree.to_owned(), certainty, is_tree_known })
+    };
     let is_pushed =
         entry.source.as_ref().is_some_and(|source| matches!(&*source.kind, "OCIRepository" | "Bucket"));
     if is_pushed {
@@ -152,8 +158,8 @@ fn place(entry: &EntryPoint, path: &str, snapshot: &Arc<Snapshot>, pushes: &[Pus
 
 /// A path that is the top of its source: the repository's, where that holds a
 /// kustomization or the bootstrap's directory, else a directory above the file.
-fn at_top(entry: &EntryPoint, snapshot: &Snapshot) -> Result<Place, String> {
-    let at = |tree: &str, certainty| Ok(Place { tree: tree.to_owned(), certainty, is_tree_known: true });
+fn at_top(entry: &EntryPoint, snapshot: &Snapshot) -> Result<RootPlace, String> {
+    let at = |tree: &str, certainty| Ok(RootPlace { tree: tree.to_owned(), certainty, is_tree_known: true });
     if entry.form == Form::Sync {
         let directory = entry.file().rsplit_once('/').map_or("", |(directory, _)| directory);
         return match directory.rsplit_once('/') {

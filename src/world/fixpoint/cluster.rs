@@ -8,7 +8,7 @@ use super::walk::round;
 use crate::model::{Certainty, Maker, kinds};
 use crate::world::earlier::{EarlierBuild, Identity};
 use crate::world::entry_point::EntryPoint;
-use crate::world::{ApplyTarget, Placed, capabilities, instance};
+use crate::world::{ApplyTarget, PlacedObject, capabilities, instance};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(crate) fn grow(repository: &Repository<'_>, entry: &EntryPoint, name: Arc<st
     let applied = grown.objects.len();
     grown.add_beside(repository, entry);
     let beside = grown.objects[applied..].iter().filter(|(id, ..)| kinds::is_helm_release(id));
-    let beside: Vec<(Placed, u32)> = beside.map(|placed| (placed.clone(), 0)).collect();
+    let beside: Vec<(PlacedObject, u32)> = beside.map(|placed| (placed.clone(), 0)).collect();
     let mut served = capabilities::served(grown.objects.iter());
     served.extend(start.served.iter().cloned());
     grown.take_in(start.render(&beside, &served));
@@ -107,7 +107,7 @@ impl Grown {
         }
         let sources = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
         let pair = sources.chain(entry.kustomizations.iter().map(|(id, node)| (id, node)));
-        let pair: Vec<Placed> = pair.map(|(id, node)| as_written(id, node)).collect();
+        let pair: Vec<PlacedObject> = pair.map(|(id, node)| as_written(id, node)).collect();
         self.objects.splice(0..0, pair);
         self.generated.clear();
     }

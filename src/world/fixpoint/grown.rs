@@ -7,11 +7,11 @@ use crate::model::{Called, Certainty, Maker, ObjectId};
 use crate::world::build::FluxBuild;
 use crate::world::earlier::{Earlier, EarlierBuild, Identity};
 use crate::world::entry_point::Form;
-use crate::world::inventory::Opener;
+use crate::world::inventory::UnseenMaker;
 use crate::world::releases::{self, Release};
 use crate::world::source::SharedMemo;
 use crate::world::versions::Installs;
-use crate::world::{Applied, Outcome, Placed, ResourceSet, pushes};
+use crate::world::{Applied, Outcome, PlacedObject, ResourceSet, pushes};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) struct Repository<'a> {
 pub(crate) struct Grown {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) root: String,
-    pub(crate) objects: Vec<Placed>,
+    pub(crate) objects: Vec<PlacedObject>,
     pub(crate) applied: Vec<Applied>,
     pub(crate) generated: Vec<ObjectId>,
     /// Paths of the files that its builds read.
@@ -46,10 +46,10 @@ pub(crate) struct Grown {
     pub(crate) sets: Vec<ResourceSet>,
     pub(crate) releases: Vec<Release>,
     /// What their charts make.
-    pub(crate) rendered: Vec<Placed>,
+    pub(crate) rendered: Vec<PlacedObject>,
     pub(crate) builds: FxHashMap<Identity, EarlierBuild>,
     /// What may have applied more: other roots.
-    pub(crate) openers: Vec<Opener>,
+    pub(crate) openers: Vec<UnseenMaker>,
 }
 impl Grown {
     /// Adds releases with what their charts make, which is not followed.

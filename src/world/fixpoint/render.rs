@@ -8,14 +8,14 @@ use crate::model::{Maker, kinds};
 use crate::world::build::BuiltObject;
 use crate::world::capabilities::{self, Possible};
 use crate::world::releases::{self, Release, Renderer};
-use crate::world::{ApplyTarget, Placed, ResourceSet};
+use crate::world::{ApplyTarget, PlacedObject, ResourceSet};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Start<'_> {
     /// Renders releases.
-    pub(super) fn render(&self, due: &[(Placed, u32)], served: &BTreeSet<String>) -> Vec<Release> {
+    pub(super) fn render(&self, due: &[(PlacedObject, u32)], served: &BTreeSet<String>) -> Vec<Release> {
         let lookup = releases::lookup_in(&self.objects);
         let trees = releases::trees_in(&self.sources, &self.objects);
         let renderer = Renderer {
@@ -37,7 +37,7 @@ impl RoundWalk<'_, '_> {
     pub(super) fn render_due(&mut self) -> bool {
         let found = self.out.objects[self.rendering.seen..].iter();
         let found = found.filter(|(id, ..)| kinds::is_helm_release(id));
-        let mut due: Vec<(Placed, u32)> = found.map(|placed| (placed.clone(), 0)).collect();
+        let mut due: Vec<(PlacedObject, u32)> = found.map(|placed| (placed.clone(), 0)).collect();
         self.rendering.seen = self.out.objects.len();
         due.append(&mut self.rendering.pending);
         for ((id, built, ..), _) in &due {

@@ -6,7 +6,7 @@ use super::step::Due;
 use crate::lang::yaml::FilePath;
 use crate::world::earlier::{EarlierBuild, Identity};
 use crate::world::releases::Release;
-use crate::world::{Applied, Placed, ResourceSet};
+use crate::world::{Applied, PlacedObject, ResourceSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Flux Kustomizations that one cluster may have.
@@ -15,11 +15,11 @@ pub(super) const LIMIT: usize = 20_000;
 /// What came of a round.
 #[derive(Default)]
 pub(super) struct Round {
-    pub(super) objects: Vec<Placed>,
+    pub(super) objects: Vec<PlacedObject>,
     /// The HelmReleases, with what their charts make.
     pub(super) releases: Vec<Release>,
     /// What their charts make.
-    pub(super) rendered: Vec<Placed>,
+    pub(super) rendered: Vec<PlacedObject>,
     pub(super) applied: Vec<Applied>,
     pub(super) read: FxHashSet<FilePath>,
     /// ResourceSets of which everything that they make is among the objects.
@@ -53,7 +53,7 @@ pub(super) struct Rendering {
     /// Objects that were looked through.
     pub(super) seen: usize,
     /// Releases that charts make, and their depth.
-    pub(super) pending: Vec<(Placed, u32)>,
+    pub(super) pending: Vec<(PlacedObject, u32)>,
     /// The releases that there are.
     pub(super) known: FxHashSet<Identity>,
 }

@@ -8,7 +8,7 @@ use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{Called, ObjectId, kinds};
 use crate::world::releases::Release;
 use crate::world::source::is_source;
-use crate::world::{ApplyTarget, Placed};
+use crate::world::{ApplyTarget, PlacedObject};
 
 /// Whether an object shapes builds.
 pub(super) fn shapes(id: &ObjectId, target: &ApplyTarget) -> bool {
@@ -49,7 +49,7 @@ pub(super) const WRITER: &str = "writer of a Secret";
 /// Whether something among the objects of a cluster changes Flux Kustomizations
 /// when they are admitted: a webhook or policy that names their API group, or the
 /// chart of kustomize-mutating-webhook, which adds `postBuild` variables.
-pub(super) fn injects_variables(config: &Config, objects: &[Placed]) -> bool {
+pub(super) fn injects_variables(config: &Config, objects: &[PlacedObject]) -> bool {
     let names_group = |node: NodeRef<'_>| {
         node.items_at("/apiGroups").filter_map(NodeRef::as_str).any(|group| group == kinds::KUSTOMIZE)
     };

@@ -5,7 +5,7 @@ mod objects;
 use super::capabilities::Possible;
 use super::source::{LocalObjects, Sources};
 use super::versions::Settings;
-use super::{ApplyTarget, Placed, target_of};
+use super::{ApplyTarget, PlacedObject, target_of};
 use crate::build::helm::{self, Helm};
 use crate::files::{ChartStores, FileTree, RenderCache, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
@@ -138,7 +138,7 @@ impl Release {
     }
 
     /// What its chart makes, as members of its cluster.
-    pub(super) fn placed(&self, maker: Maker) -> impl Iterator<Item = Placed> + '_ {
+    pub(super) fn placed(&self, maker: Maker) -> impl Iterator<Item = PlacedObject> + '_ {
         self.objects
             .iter()
             .filter_map(move |object| Some((object.id.clone()?, object.clone(), self.target.clone(), maker)))
@@ -310,7 +310,7 @@ struct Applied {
     hooks: Vec<Arc<BuiltObject>>,
 }
 
-/// [`Lookup`], for several threads.
+/// [`ObjectLookup`], for several threads.
 type SharedLookup<'l> = dyn Fn(&str, Option<&str>, &str) -> Option<Node> + Sync + 'l;
 
 /// [`Trees`], for several threads.
@@ -331,7 +331,7 @@ pub(super) struct Renderer<'r> {
 
 impl Renderer<'_> {
     /// A release, with what its chart makes of it.
-    pub(super) fn release(&self, (id, built, sent, maker): &Placed) -> Release {
+    pub(super) fn release(&self, (id, built, sent, maker): &PlacedObject) -> Release {
         let node = built.node.get_ref();
         let lookup: &ObjectLookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
         let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
@@ -455,11 +455,11 @@ pub(super) fn trees_in<'s>(
 /// then in all files.
 pub(super) fn of_files(
     snapshot: &Arc<Snapshot>,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     stores: &ChartStores,
     known: &KnownReleases,
 ) -> Vec<Release> {
-    let releases: Vec<&Placed> = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id)).collect();
+    let releases: Vec<&PlacedObject> = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id)).collect();
     if releases.is_empty() {
         return Vec::new();
     }

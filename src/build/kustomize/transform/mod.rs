@@ -265,12 +265,12 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
     if pairs.is_empty() {
         return Ok(());
     }
-    let pairs: Vec<Pair<'_>> = pairs
+    let pairs: Vec<LabelPair<'_>> = pairs
         .iter()
         .map(|pair| {
             let origin = place(&pair.value.node);
             let value = || shared_string(&pair.value.value, origin.as_ref());
-            Pair { key: &pair.key, key_origin: place(&pair.key_node), new: value(), over: value() }
+            LabelPair { key: &pair.key, key_origin: place(&pair.key_node), new: value(), over: value() }
         })
         .collect();
     let odd_keys = pairs.iter().any(|pair| nodes::reads_as_other_key(pair.key));
@@ -301,7 +301,7 @@ pub(super) fn set_pairs(pairs: &TextMap, specs: &[FieldSpec], resources: &mut [R
 }
 
 /// A key that is set, and its value.
-struct Pair<'p> {
+struct LabelPair<'p> {
     key: &'p str,
     key_origin: Option<Arc<Location>>,
     /// Written where the key is new: one node in all fields of an object.
@@ -311,7 +311,7 @@ struct Pair<'p> {
 }
 
 /// Set keys in one map; `added` counts for each how often it was new.
-fn set_all(node: &mut Node, pairs: &[Pair<'_>], added: &mut [u32]) -> Result<()> {
+fn set_all(node: &mut Node, pairs: &[LabelPair<'_>], added: &mut [u32]) -> Result<()> {
     if !node.get_ref().is_map() {
         let message = "labels or annotations are added here, where a map must be";
         return Err(BuildError::at(ErrorClass::FieldSpec, message, node.get_ref()));

@@ -1,6 +1,6 @@
 //! The object that was read from the substituted text, with the places of the one before.
 
-use super::{Problem, note_type, value_of};
+use super::{SubstitutionProblem, note_type, value_of};
 use crate::build::stand_in;
 use crate::build::substitute::{Variables, parse};
 use crate::lang::yaml::{
@@ -14,7 +14,7 @@ pub(super) struct Merge<'v> {
     pub(super) variables: &'v Variables,
     pub(super) unknowns: Vec<Node>,
     pub(super) holes: Vec<String>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<SubstitutionProblem>,
     pub(super) failure: Option<String>,
 }
 

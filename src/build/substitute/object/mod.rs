@@ -31,12 +31,12 @@ pub struct Substituted {
     /// The object afterwards; values that fail or are unknown are unknown in it.
     pub node: Node,
     /// What goes wrong in it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SubstitutionProblem>,
 }
 
 /// One thing that goes wrong in an object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Problem {
+pub struct SubstitutionProblem {
     /// What.
     pub kind: ProblemKind,
     /// JSON Pointer of the value, or of the value whose key it is.
@@ -108,7 +108,7 @@ pub fn substitute(
     strict: bool,
 ) -> Result<Substituted, EmitError> {
     let mut pass = Pass { variables, strict, problems: Vec::new(), whole: false };
-    let changed = pass.each(object, &Place { trail: Trail::Root, depth: 0, key_width: 0 });
+    let changed = pass.each(object, &ExpressionPlace { trail: Trail::Root, depth: 0, key_width: 0 });
     if !pass.whole {
         let node = changed.unwrap_or_else(|| object.to_node());
         return Ok(Substituted { node, problems: pass.problems });
@@ -117,7 +117,7 @@ pub fn substitute(
 }
 
 /// Where the walk is.
-struct Place<'p> {
+struct ExpressionPlace<'p> {
     trail: Trail<'p>,
     depth: usize,
     /// Characters of the key before the value, with its colon and blank.
@@ -128,14 +128,14 @@ struct Place<'p> {
 struct Pass<'v> {
     variables: &'v Variables,
     strict: bool,
-    problems: Vec<Problem>,
+    problems: Vec<SubstitutionProblem>,
     /// Set when the whole text has to be substituted instead.
     whole: bool,
 }
 
 impl Pass<'_> {
     /// The node afterwards; `None` where nothing changed.
-    fn each(&mut self, node: NodeRef<'_>, place: &Place<'_>) -> Option<Node> {
+    fn each(&mut self, node: NodeRef<'_>, place: &ExpressionPlace<'_>) -> Option<Node> {
         let depth = place.depth + 1;
         if self.whole || place.depth > emit::DEPTH_LIMIT || node.is_unknown() || stays(node) {
             return None;
@@ -151,7 +151,7 @@ impl Pass<'_> {
                     continue;
                 }
                 let trail = Trail::Key(&place.trail, &entry.key);
-                let inner = Place { trail, depth, key_width: entry.key.chars().count() + 2 };
+                let inner = ExpressionPlace { trail, depth, key_width: entry.key.chars().count() + 2 };
                 if let Some(value) = self.each(entry.value, &inner) {
                     changes.push((index, value));
                 }
@@ -169,7 +169,7 @@ impl Pass<'_> {
         if node.is_seq() {
             let mut changes = Vec::new();
             for (index, item) in node.items().enumerate().filter(|(_, item)| !stays(*item)) {
-                let inner = Place { trail: Trail::Index(&place.trail, index), depth, key_width: 0 };
+                let inner = ExpressionPlace { trail: Trail::Index(&place.trail, index), depth, key_width: 0 };
                 if let Some(value) = self.each(item, &inner) {
                     changes.push((index, value));
                 }
@@ -194,7 +194,7 @@ impl Pass<'_> {
         }
     }
 
-    fn string(&mut self, node: NodeRef<'_>, text: &str, place: &Place<'_>) -> Option<Node> {
+    fn string(&mut self, node: NodeRef<'_>, text: &str, place: &ExpressionPlace<'_>) -> Option<Node> {
         let Ok(template) = parse(text) else {
             self.whole = true;
             return None;
@@ -214,7 +214,7 @@ impl Pass<'_> {
         let expansion = match expand(&template, self.variables, self.strict) {
             Ok(expansion) => expansion,
             Err(error) => {
-                self.problems.push(Problem {
+                self.problems.push(SubstitutionProblem {
                     kind: ProblemKind::Failed { message: error.to_string() },
                     pointer: place.trail.pointer(),
                     location: node.location(),
@@ -408,7 +408,7 @@ fn note_undefined(
     variables: &Variables,
     node: NodeRef<'_>,
     trail: &Trail<'_>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<SubstitutionProblem>,
 ) {
     let mut parts = Parts::new(node, text);
     for expression in template.expressions() {
@@ -422,11 +422,17 @@ fn note_undefined(
             Variable::Known(_) | Variable::Hidden => continue,
         };
         let location = parts.location(expression.range.clone());
-        problems.push(Problem { kind, pointer: trail.pointer(), location });
+        problems.push(SubstitutionProblem { kind, pointer: trail.pointer(), location });
     }
 }
 
-fn note_type(value: &Value, text: &str, node: NodeRef<'_>, trail: &Trail<'_>, problems: &mut Vec<Problem>) {
+fn note_type(
+    value: &Value,
+    text: &str,
+    node: NodeRef<'_>,
+    trail: &Trail<'_>,
+    problems: &mut Vec<SubstitutionProblem>,
+) {
     let became = match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -436,7 +442,7 @@ fn note_type(value: &Value, text: &str, node: NodeRef<'_>, trail: &Trail<'_>, pr
         Value::Map(_) => "map",
         _ => return,
     };
-    problems.push(Problem {
+    problems.push(SubstitutionProblem {
         kind: ProblemKind::TypeChange { text: text.to_owned(), became },
         pointer: trail.pointer(),
         location: node.location(),

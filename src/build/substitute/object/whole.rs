@@ -1,7 +1,7 @@
 //! Substitution in the whole text of an object, for what a scalar alone does not hold.
 
 use super::merge::Merge;
-use super::{Parts, Problem, ProblemKind, Substituted, expand, note_undefined, unknown};
+use super::{Parts, ProblemKind, Substituted, SubstitutionProblem, expand, note_undefined, unknown};
 use crate::build::stand_in;
 use crate::build::substitute::{ExpandError, Piece, Variables, parse};
 use crate::lang::yaml::emit::EmitError;
@@ -25,7 +25,7 @@ pub(super) fn whole(
     let mut problems = Vec::new();
     let template = parse(&text);
     inspect(object, variables, template.is_err(), &mut problems);
-    let failed = |problems: Vec<Problem>, node: Node| Ok(Substituted { node, problems });
+    let failed = |problems: Vec<SubstitutionProblem>, node: Node| Ok(Substituted { node, problems });
     let expansion = match template.map_err(ExpandError::Malformed).and_then(|t| expand(&t, variables, strict))
     {
         Ok(expansion) => expansion,
@@ -70,13 +70,13 @@ pub(super) fn whole(
 }
 
 /// A problem of the whole object.
-fn of_object(object: NodeRef<'_>, kind: ProblemKind) -> Problem {
-    Problem { kind, pointer: String::new(), location: object.location() }
+fn of_object(object: NodeRef<'_>, kind: ProblemKind) -> SubstitutionProblem {
+    SubstitutionProblem { kind, pointer: String::new(), location: object.location() }
 }
 
 /// That the substituted text is no YAML, where the first expression stands.
-fn broken(object: NodeRef<'_>, message: String) -> Problem {
-    Problem {
+fn broken(object: NodeRef<'_>, message: String) -> SubstitutionProblem {
+    SubstitutionProblem {
         kind: ProblemKind::BrokenYaml { message },
         pointer: String::new(),
         location: first_expression(object),
@@ -94,7 +94,7 @@ fn read(text: &str) -> Result<Node, String> {
 
 /// Reports what is malformed or undefined in each scalar and key. `broken`: the
 /// whole text does not parse, so a scalar that doesn't either is why.
-fn inspect(node: NodeRef<'_>, variables: &Variables, broken: bool, problems: &mut Vec<Problem>) {
+fn inspect(node: NodeRef<'_>, variables: &Variables, broken: bool, problems: &mut Vec<SubstitutionProblem>) {
     visit(node, &Trail::Root, 0, &mut |scalar, text, trail| match parse(text) {
         Ok(template) => note_undefined(&template, text, variables, scalar, trail, problems),
         Err(_) if broken => note_malformed(scalar, text, trail, problems),
@@ -103,7 +103,12 @@ fn inspect(node: NodeRef<'_>, variables: &Variables, broken: bool, problems: &mu
 }
 
 /// Reports every malformed expression of a text: reading goes on behind each.
-fn note_malformed(scalar: NodeRef<'_>, text: &str, trail: &Trail<'_>, problems: &mut Vec<Problem>) {
+fn note_malformed(
+    scalar: NodeRef<'_>,
+    text: &str,
+    trail: &Trail<'_>,
+    problems: &mut Vec<SubstitutionProblem>,
+) {
     let mut from = 0;
     let mut parts = Parts::new(scalar, text);
     while let Some(Err(error)) = text.get(from..).map(parse) {
@@ -118,7 +123,7 @@ fn note_malformed(scalar: NodeRef<'_>, text: &str, trail: &Trail<'_>, problems: 
             }
         };
         let shown = rest.get(..length).unwrap_or_default();
-        problems.push(Problem {
+        problems.push(SubstitutionProblem {
             kind: ProblemKind::Malformed { message: error.kind.to_string(), text: shown.to_owned() },
             pointer: trail.pointer(),
             location: parts.location(start..start + length),

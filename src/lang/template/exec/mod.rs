@@ -98,7 +98,7 @@ struct Frame<'t> {
     at: At<'t>,
 }
 
-enum Step {
+enum ExecStep {
     Next,
     Break,
     Continue,
@@ -172,17 +172,17 @@ impl Execution {
         self.cx.trace.writer(frame.template.base, place.id)
     }
 
-    fn list<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, list: &'t Nodes) -> Result<Step> {
+    fn list<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, list: &'t Nodes) -> Result<ExecStep> {
         for node in list {
             match self.node(frame, dot, node)? {
-                Step::Next => {}
+                ExecStep::Next => {}
                 step => return Ok(step),
             }
         }
-        Ok(Step::Next)
+        Ok(ExecStep::Next)
     }
 
-    fn node<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, node: &'t Node) -> Result<Step> {
+    fn node<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, node: &'t Node) -> Result<ExecStep> {
         frame.at = At::Node(node);
         self.cx.step(1)?;
         match node {
@@ -198,10 +198,10 @@ impl Execution {
             Node::With(branch) => return self.if_or_with(frame, dot, branch, true),
             Node::Range(branch) => return self.range(frame, dot, node, branch),
             Node::Template(_, name, pipe) => self.template(frame, dot, name, pipe.as_ref())?,
-            Node::Break(_) => return Ok(Step::Break),
-            Node::Continue(_) => return Ok(Step::Continue),
+            Node::Break(_) => return Ok(ExecStep::Break),
+            Node::Continue(_) => return Ok(ExecStep::Continue),
         }
-        Ok(Step::Next)
+        Ok(ExecStep::Next)
     }
 
     fn check_output(&self) -> Result<()> {
@@ -290,7 +290,7 @@ impl Execution {
         list: &'t Nodes,
         question: SetId,
         place: NodePlace,
-    ) -> Result<Step> {
+    ) -> Result<ExecStep> {
         let before = self.under;
         let writer = self.writer(frame, place);
         self.under = self.cx.trace.cond(before, question, writer);
@@ -318,7 +318,7 @@ impl Execution {
         dot: &Val,
         branch: &'t Branch,
         is_with: bool,
-    ) -> Result<Step> {
+    ) -> Result<ExecStep> {
         let mark = frame.vars.len();
         let value = self.pipeline(frame, dot, &branch.pipe)?;
         let question = flow::of(&mut self.cx.trace, &value);
@@ -331,7 +331,7 @@ impl Execution {
         } else if let Some(list) = &branch.otherwise {
             self.under(frame, dot, list, question, branch.place)?
         } else {
-            Step::Next
+            ExecStep::Next
         };
         frame.vars.truncate(mark);
         self.decide_assigned(frame, branch, question);
@@ -344,7 +344,7 @@ impl Execution {
         dot: &Val,
         node: &'t Node,
         branch: &'t Branch,
-    ) -> Result<Step> {
+    ) -> Result<ExecStep> {
         let _ = node;
         let mark = frame.vars.len();
         let value = self.pipeline(frame, dot, &branch.pipe)?;
@@ -363,13 +363,13 @@ impl Execution {
             self.set_loop_variables(frame, &branch.pipe, key, &item);
             let step = self.under(frame, &item, &branch.list, question, branch.place)?;
             frame.vars.truncate(inner);
-            if let Step::Break = step {
+            if let ExecStep::Break = step {
                 break;
             }
         }
         let step = match &branch.otherwise {
             Some(list) if !ran => self.under(frame, dot, list, question, branch.place)?,
-            _ => Step::Next,
+            _ => ExecStep::Next,
         };
         frame.vars.truncate(mark);
         self.decide_assigned(frame, branch, question);

@@ -24,13 +24,13 @@ fn hash(key: &str) -> u64 {
 #[derive(Debug, Default)]
 pub struct Map {
     entries: Vec<Entry>,
-    places: Option<Box<Places>>,
+    places: Option<Box<KeyPlaces>>,
 }
 
 /// First places of keys by the hash of their text, as they were when they came, and the
 /// places that are gone since.
 #[derive(Debug, Default)]
-struct Places {
+struct KeyPlaces {
     by_hash: FxHashMap<u64, u32>,
     /// In order.
     removed: Vec<u32>,
@@ -38,9 +38,9 @@ struct Places {
     is_shared: bool,
 }
 
-impl Places {
-    fn of(entries: &[Entry]) -> Places {
-        let mut places = Places::default();
+impl KeyPlaces {
+    fn of(entries: &[Entry]) -> KeyPlaces {
+        let mut places = KeyPlaces::default();
         places.by_hash.reserve(entries.len());
         for (at, entry) in entries.iter().enumerate() {
             places.add(at, &entry.key_text());
@@ -81,7 +81,7 @@ impl Map {
     /// As [`Map::find`], of a map that will be asked again.
     fn find_often(&mut self, key: &str) -> Option<usize> {
         if self.places.is_none() && self.entries.len() >= LARGE {
-            self.places = Some(Box::new(Places::of(&self.entries)));
+            self.places = Some(Box::new(KeyPlaces::of(&self.entries)));
         }
         self.find(key)
     }

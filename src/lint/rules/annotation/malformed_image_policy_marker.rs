@@ -51,18 +51,18 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
                 place(document, keys.get_or_init(|| keys_of(document)), comment.start, own_line),
             ) {
                 (Some((fault, help)), _) => (Level::Error, fault, help),
-                (None, Place::KeyAbove) => (
+                (None, MarkerPlace::KeyAbove) => (
                     Level::Warning,
                     "a comment above a key belongs to the key, not to the value",
                     "put the marker at the end of the value's line",
                 ),
-                (None, Place::Collection) => (
+                (None, MarkerPlace::Collection) => (
                     Level::Warning,
                     "it stands at a map or list, and only single values are updated",
                     "put the marker at the end of the value's line",
                 ),
-                (None, Place::Nothing) => continue,
-                (None, Place::Value) => {
+                (None, MarkerPlace::Nothing) => continue,
+                (None, MarkerPlace::Value) => {
                     unknown_policy(view, source.location(comment.start..comment.end), body, report);
                     continue;
                 }
@@ -142,7 +142,7 @@ fn is_name(text: &str) -> bool {
 
 /// What a comment stands at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum MarkerPlace {
     /// At the end of a value's line, or above a single list item.
     Value,
     /// At the end of a line whose value is a map or list below it.
@@ -158,21 +158,21 @@ fn is_own_line(text: &str, comment: u32) -> bool {
     text[line..comment as usize].trim().is_empty()
 }
 
-fn place(document: &Document, keys: &[bool], comment: u32, own_line: bool) -> Place {
+fn place(document: &Document, keys: &[bool], comment: u32, own_line: bool) -> MarkerPlace {
     let tokens = &document.tokens;
     let below = tokens.partition_point(|token| token.start < comment);
     if own_line {
         return match tokens.get(below) {
-            Some(token) if token.kind == TokenKind::Mapping || keys[below] => Place::KeyAbove,
-            Some(token) if matches!(token.kind, TokenKind::Scalar(_)) && !token.empty => Place::Value,
-            _ => Place::Nothing,
+            Some(token) if token.kind == TokenKind::Mapping || keys[below] => MarkerPlace::KeyAbove,
+            Some(token) if matches!(token.kind, TokenKind::Scalar(_)) && !token.empty => MarkerPlace::Value,
+            _ => MarkerPlace::Nothing,
         };
     }
     // A block header's comment and an omitted value are left alone.
-    let Some(last) = below.checked_sub(1).filter(|at| keys[*at]) else { return Place::Value };
+    let Some(last) = below.checked_sub(1).filter(|at| keys[*at]) else { return MarkerPlace::Value };
     match tokens.get(tokens[last].next as usize) {
-        Some(value) if !value.empty && !matches!(value.kind, TokenKind::Scalar(_)) => Place::Collection,
-        _ => Place::Value,
+        Some(value) if !value.empty && !matches!(value.kind, TokenKind::Scalar(_)) => MarkerPlace::Collection,
+        _ => MarkerPlace::Value,
     }
 }
 

@@ -36,14 +36,14 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         });
         let Some(place) = string_place(view.id, &problem.pointer).filter(|_| !undefined) else { continue };
         // An absent value is what null and the empty string mean there.
-        if *became == "null" && place == Place::Other {
+        if *became == "null" && place == StringPlace::Other {
             continue;
         }
         let Some(location) = problem.location.clone() else { continue };
         let shown = if text.is_empty() { "an empty value".to_owned() } else { format!("`{text}`") };
         let what = format!("{shown} becomes {}", with_article(became));
         let why = match place {
-            Place::Label => {
+            StringPlace::Label => {
                 "quotes in the file don't protect it, and one label that is no string costs the object all of them"
             }
             _ => {
@@ -61,7 +61,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 
 /// A place at which a string is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum StringPlace {
     /// A label of the object itself.
     Label,
     Name,
@@ -93,12 +93,12 @@ const OF_FLUX: [&str; 8] = [
     "spec/postBuild/substitute/*",
 ];
 
-fn string_place(id: &ObjectId, pointer: &str) -> Option<Place> {
+fn string_place(id: &ObjectId, pointer: &str) -> Option<StringPlace> {
     if pointer.starts_with("/metadata/labels/") {
-        return Some(Place::Label);
+        return Some(StringPlace::Label);
     }
     if pointer == "/metadata/name" {
-        return Some(Place::Name);
+        return Some(StringPlace::Name);
     }
     let segments: Vec<&str> = pointer.split('/').skip(1).collect();
     let is_whole = |pattern: &&str| is_like(pattern, &segments);
@@ -118,7 +118,7 @@ fn string_place(id: &ObjectId, pointer: &str) -> Option<Place> {
         }
         || builtin && OF_PODS.iter().any(ends)
         || kinds::of(id).is_some() && OF_FLUX.iter().any(is_whole);
-    found.then_some(Place::Other)
+    found.then_some(StringPlace::Other)
 }
 
 /// Whether the segments of a pointer are those of a pattern.

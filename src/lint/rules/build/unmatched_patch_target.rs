@@ -54,7 +54,7 @@ fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
             unmatched.entry((&location.file, location.start)).or_insert((applied, location, warning));
         }
     }
-    let places: FxHashSet<Place<'_>> = unmatched.keys().copied().collect();
+    let places: FxHashSet<PatchPlace<'_>> = unmatched.keys().copied().collect();
     let mut selecting = FxHashMap::default();
     unmatched.retain(|_, (_, location, _)| {
         let of_file = selecting
@@ -129,7 +129,7 @@ fn report_useless<'p>(
 }
 
 /// A file, and where a target begins in it.
-type Place<'a> = (&'a FilePath, u32);
+type PatchPlace<'a> = (&'a FilePath, u32);
 
 /// The targets of a kustomization that select by labels or annotations.
 struct Selecting {
@@ -140,7 +140,7 @@ struct Selecting {
 }
 
 impl Selecting {
-    fn of(snapshot: &Snapshot, file: &FilePath, unmatched: &FxHashSet<Place<'_>>) -> Option<Selecting> {
+    fn of(snapshot: &Snapshot, file: &FilePath, unmatched: &FxHashSet<PatchPlace<'_>>) -> Option<Selecting> {
         let mut sources = snapshot.sources(snapshot.find(file)?).iter();
         let source = sources.find(|source| !source.document().tokens.is_empty())?;
         let selects = |target: &NodeRef<'_>| {
@@ -170,7 +170,7 @@ impl Selecting {
 /// The builds that read files, each with the places of its targets that select nothing.
 struct Readers<'a>(FxHashMap<&'a FilePath, Vec<Reader<'a>>>);
 
-type Reader<'a> = (&'a Applied, Rc<FxHashSet<Place<'a>>>);
+type Reader<'a> = (&'a Applied, Rc<FxHashSet<PatchPlace<'a>>>);
 
 impl<'a> Readers<'a> {
     fn of(all: impl Iterator<Item = &'a Applied>, places: impl Iterator<Item = &'a Location>) -> Readers<'a> {

@@ -8,7 +8,7 @@ use crate::build::substitute::{Parts, Variables, opts_out, parse};
 use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
-use crate::world::{Applied, Cluster, Effective, OpenerCause};
+use crate::world::{Applied, Cluster, Effective, UnseenMakerKind};
 use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let (world, cluster) = (view.world(), view.cluster);
     // Of a cluster that is only guessed at, nobody may apply anything: these are
     // often templates.
-    let guessed = cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
+    let guessed = cluster.openers.iter().any(|opener| opener.cause == UnseenMakerKind::NoEntry);
     if cluster.name.is_none() || guessed {
         return;
     }

@@ -36,7 +36,7 @@ const NAMED: usize = 3;
 type ValueKey = (String, Location);
 
 /// A dead value, with those that it is dead for.
-struct Told<'w> {
+struct DeadValue<'w> {
     release: &'w Release,
     dead: Dead,
     unread: Arc<Unread>,
@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     // What templates read is found once for each chart, by all threads.
     all.par_iter().for_each(|(_, release)| drop(unread(release)));
     values_files::check(&all, report);
-    let mut told: Vec<Told<'_>> = Vec::new();
+    let mut told: Vec<DeadValue<'_>> = Vec::new();
     let mut at: FxHashMap<ValueKey, usize> = FxHashMap::default();
     for (_, release) in &all {
         for dead in unread(release).iter().flat_map(|unread| unread.dead.iter().take(MOST)) {
@@ -71,7 +71,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
             let key = (pointer, place.location.clone());
             at.entry(key).or_insert_with(|| {
                 let unread = unread(release).unwrap_or_default();
-                told.push(Told {
+                told.push(DeadValue {
                     release,
                     dead: dead.clone(),
                     unread,
@@ -143,8 +143,8 @@ fn among(value: &Value, pointer: &mut String, wanted: &FxHashSet<&str>, found: &
     }
 }
 
-fn tell(told: &Told<'_>, report: &mut Reporter<'_>) {
-    let Told { release, dead, unread, place, .. } = told;
+fn tell(told: &DeadValue<'_>, report: &mut Reporter<'_>) {
+    let DeadValue { release, dead, unread, place, .. } = told;
     let path = &dead.path;
     let (what, mut why) = unread_words(&chart_of(release), unread, dead);
     let mut help = "remove it, or correct its name or its place".to_owned();
@@ -180,7 +180,7 @@ fn tell(told: &Told<'_>, report: &mut Reporter<'_>) {
 }
 
 /// What the other clusters that share the text do with it.
-fn elsewhere(told: &Told<'_>) -> Option<String> {
+fn elsewhere(told: &DeadValue<'_>) -> Option<String> {
     let of = |wanted: Certainty| {
         let names = told.others.iter().filter(|(_, certainty)| *certainty == wanted);
         let names = names.map(|(name, _)| name.as_deref().unwrap_or("another cluster").to_owned());

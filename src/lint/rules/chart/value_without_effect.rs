@@ -3,7 +3,7 @@
 //! `pkg/chart/v2/util/dependencies.go` (`processDependencyEnabled`).
 
 use super::{ReleaseValuePlace, chart_of, doubt, place_of};
-use crate::build::helm::{Idle, Reason};
+use crate::build::helm::{Idle, IdleReason};
 use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
@@ -47,7 +47,7 @@ fn one(release: &Release, idle: &Idle, report: &mut Reporter<'_>) {
     };
     let (chart, value) = (chart_of(release), clean(&idle.path.join(".")).into_owned());
     let (what, mut why, place) = match &idle.reason {
-        Reason::Off(name, by) => {
+        IdleReason::Off(name, by) => {
             let by: Vec<String> = by.iter().map(|by| format!("`{}`", clean(by))).collect();
             (
                 format!("`{value}` has no effect: the chart {} in {chart} is switched off", clean(name)),
@@ -55,7 +55,7 @@ fn one(release: &Release, idle: &Idle, report: &mut Reporter<'_>) {
                 None,
             )
         }
-        Reason::PassedOver(word, question, place) => {
+        IdleReason::PassedOver(word, question, place) => {
             let question = shorten(&clean(question), SHOWN);
             let when = match *word {
                 "range" => format!("only for each item of `{question}`, and there is none"),

@@ -8,7 +8,7 @@ use crate::lang::yaml::Location;
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{ObjectId, Unchecked};
 use crate::simulate::cluster_api::topology::Class;
-use crate::world::OpenerCause;
+use crate::world::UnseenMakerKind;
 use rustc_hash::FxHashMap;
 
 pub(crate) static RULE: Rule = Rule {
@@ -70,7 +70,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 // Without an entry point anything may come from elsewhere, but a
                 // class whose other templates are here is written in one place.
                 let only_no_entry =
-                    view.cluster.openers.iter().all(|opener| opener.cause == OpenerCause::NoEntry);
+                    view.cluster.openers.iter().all(|opener| opener.cause == UnseenMakerKind::NoEntry);
                 let (level, near) = match found {
                     Some(absence) => (absence.level, absence.near),
                     None if elsewhere.is_some() || (has_others && only_no_entry) => (Level::Warning, None),

@@ -42,7 +42,7 @@ use crate::lint::title;
 use crate::lint::{ChangeView, ClusterView, Level, ObjectView};
 use crate::model::Name;
 use crate::simulate::cluster_api::references::{ScopedObject, TargetScope, has_cluster_api, scopes_of};
-use crate::world::{ApplyTarget, Lookup, Opener, OpenerCause};
+use crate::world::{ApplyTarget, Lookup, UnseenMaker, UnseenMakerKind};
 
 /// The apply targets of a cluster with their objects; none where nothing is
 /// Cluster API's.
@@ -120,7 +120,7 @@ fn absence<'c>(
     // state, so both spellings are looked up.
     let spellings = [namespace, None];
     let spellings = if namespace == Some("default") { &spellings[..] } else { &spellings[..1] };
-    let mut openers: Vec<&Opener> = Vec::new();
+    let mut openers: Vec<&UnseenMaker> = Vec::new();
     for namespace in spellings {
         match view.cluster.lookup(target, Name::new(group, kind, *namespace, name)) {
             Lookup::Found(_) | Lookup::Generated(_) => return None,
@@ -131,7 +131,7 @@ fn absence<'c>(
     if openers.is_empty() {
         return Some(Absence { level: Level::Error, near });
     }
-    let uncertain = openers.iter().any(|opener| opener.cause == OpenerCause::UnknownName);
+    let uncertain = openers.iter().any(|opener| opener.cause == UnseenMakerKind::UnknownName);
     (near.is_some() && !uncertain).then_some(Absence { level: Level::Warning, near })
 }
 

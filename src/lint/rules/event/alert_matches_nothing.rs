@@ -3,7 +3,7 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `eventMatchesAlertSources`.
 
-use super::{Scene, is_glob, title};
+use super::{AlertIndex, is_glob, title};
 use crate::lang::yaml::{FilePath, Known, Location, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
@@ -24,25 +24,25 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 /// A file and an offset in it.
-type Place = (FilePath, u32);
+type BytePlace = (FilePath, u32);
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    let judged = judged_sources(view, scene);
+    let Some(alert_index) = view.alert_index() else { return };
+    let judged = judged_sources(view, alert_index);
     // A text that several Alerts share need not match in each of their namespaces.
-    let mut users: BTreeMap<&Place, BTreeSet<&ObjectId>> = BTreeMap::new();
-    for ((item, _), judged) in scene.notifier.alerts.iter().zip(&judged) {
+    let mut users: BTreeMap<&BytePlace, BTreeSet<&ObjectId>> = BTreeMap::new();
+    for ((item, _), judged) in alert_index.notifier.alerts.iter().zip(&judged) {
         for place in judged.iter().filter_map(|(place, _)| place.as_ref()) {
             users.entry(place).or_default().insert(item.id);
         }
     }
-    let useful: BTreeSet<&Place> = judged
+    let useful: BTreeSet<&BytePlace> = judged
         .iter()
         .flatten()
         .filter(|(_, nothing)| !nothing)
         .filter_map(|(place, _)| place.as_ref())
         .collect();
-    for ((item, alert), judged) in scene.notifier.alerts.iter().zip(&judged) {
+    for ((item, alert), judged) in alert_index.notifier.alerts.iter().zip(&judged) {
         let entry = item.node.at("/spec").and_then(|spec| spec.entry("eventSources"));
         let Some(entry) = entry.filter(|entry| entry.value.is_seq()) else { continue };
         let Some(location) = entry.key_location() else { continue };
@@ -58,7 +58,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .report(location, title(item.id, "no object matches it"))
                 .level(Level::Warning)
                 .why(format!("{} has no object that any of its sources names", view.cluster.label()))
-                .help(help(scene, alert, &alert.sources))
+                .help(help(alert_index, alert, &alert.sources))
                 .object(item.id)
                 .field("/spec/eventSources", "");
             continue;
@@ -72,7 +72,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .as_ref()
                 .and_then(|place| users.get(place))
                 .is_some_and(|users| users.len() > 1);
-            let told = told_of(view, scene, alert, source, shared);
+            let told = told_of(view, alert_index, alert, source, shared);
             report
                 .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
                 .level(told.level)
@@ -85,8 +85,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// Where each source of each Alert stands, and whether it matches nothing.
-fn judged_sources(view: &ClusterView<'_>, scene: &Scene<'_>) -> Vec<Vec<(Option<Place>, bool)>> {
-    scene
+fn judged_sources(
+    view: &ClusterView<'_>,
+    alert_index: &AlertIndex<'_>,
+) -> Vec<Vec<(Option<BytePlace>, bool)>> {
+    alert_index
         .notifier
         .alerts
         .iter()
@@ -95,7 +98,7 @@ fn judged_sources(view: &ClusterView<'_>, scene: &Scene<'_>) -> Vec<Vec<(Option<
             let mut places = sources.into_iter().flat_map(NodeRef::items).map(|source| source.location());
             let judge = |source| {
                 let place = places.next().flatten().map(|place| (place.file, place.start));
-                (place, matches_nothing(view, scene, alert, source))
+                (place, matches_nothing(view, alert_index, alert, source))
             };
             alert.sources.iter().map(judge).collect()
         })
@@ -112,7 +115,7 @@ fn report_empty(id: &ObjectId, location: Location, report: &mut Reporter<'_>) {
 }
 
 /// What is said of a source that matches nothing.
-struct Told {
+struct UnmatchedSource {
     level: Level,
     why: String,
     help: String,
@@ -120,17 +123,17 @@ struct Told {
 
 fn told_of(
     view: &ClusterView<'_>,
-    scene: &Scene<'_>,
+    alert_index: &AlertIndex<'_>,
     alert: &Alert,
     source: &EventSource,
     shared: bool,
-) -> Told {
+) -> UnmatchedSource {
     let all = source.name.known() == Some("*");
-    let elsewhere = if all { namespaces(scene, alert, source) } else { BTreeSet::new() };
+    let elsewhere = if all { namespaces(alert_index, alert, source) } else { BTreeSet::new() };
     // Of a kind that nothing has, nothing is lost.
     let lost = if all { !shared && !elsewhere.is_empty() } else { true };
     let name = if all { String::new() } else { format!(" `{}`", source.name.display()) };
-    Told {
+    UnmatchedSource {
         level: if lost { Level::Warning } else { Level::Info },
         why: format!(
             "{} has no {}{name} in namespace {}",
@@ -141,14 +144,19 @@ fn told_of(
         help: match all {
             true if is_elsewhere(source, alert) => help_for_place(source, &elsewhere),
             true => help_for_all(&elsewhere),
-            false => help(scene, alert, std::slice::from_ref(source)),
+            false => help(alert_index, alert, std::slice::from_ref(source)),
         },
     }
 }
 
 /// Whether a source surely matches nothing. Sources that could never match
 /// anything, wherever they are, are another rule's.
-fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, source: &EventSource) -> bool {
+fn matches_nothing(
+    view: &ClusterView<'_>,
+    alert_index: &AlertIndex<'_>,
+    alert: &Alert,
+    source: &EventSource,
+) -> bool {
     let namespace = source.namespace_in(&alert.namespace);
     let (Some(kind), Some(name), Some(namespace)) =
         (source.kind.known(), source.name.known(), namespace.known())
@@ -163,14 +171,14 @@ fn matches_nothing(view: &ClusterView<'_>, scene: &Scene<'_>, alert: &Alert, sou
         && !namespace.is_empty();
     is_judged
         && groups.into_iter().all(|group| view.cluster.is_complete(group, kind, Some(namespace)))
-        && scene
+        && alert_index
             .candidates(source)
             .into_iter()
-            .all(|at| scene.source_selects(alert, source, at) == Known::Value(false))
+            .all(|at| alert_index.source_selects(alert, source, at) == Known::Value(false))
         && !is_known(view, kind, namespace, name)
 }
 
-/// Whether there is such an object that is no emitter in the scene: an OCI
+/// Whether there is such an object that is no emitter in the alert_index: an OCI
 /// HelmRepository, or one that the entry point or a controller makes.
 fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> bool {
     let is_it = |id: &ObjectId| {
@@ -181,13 +189,14 @@ fn is_known(view: &ClusterView<'_>, kind: &str, namespace: &str, name: &str) -> 
 }
 
 /// The namespaces that have objects of a source's kind.
-fn namespaces<'s>(scene: &'s Scene<'_>, alert: &Alert, source: &EventSource) -> BTreeSet<&'s str> {
+fn namespaces<'s>(alert_index: &'s AlertIndex<'_>, alert: &Alert, source: &EventSource) -> BTreeSet<&'s str> {
     let is_meant = |at: usize| {
-        let anywhere = EventSource { namespace: scene.emitters[at].namespace().into(), ..source.clone() };
-        scene.source_selects(alert, &anywhere, at) == Known::Value(true)
+        let anywhere =
+            EventSource { namespace: alert_index.emitters[at].namespace().into(), ..source.clone() };
+        alert_index.source_selects(alert, &anywhere, at) == Known::Value(true)
     };
-    let found = scene.candidates(source).into_iter().filter(|at| is_meant(*at));
-    found.map(|at| scene.emitters[at].namespace()).collect()
+    let found = alert_index.candidates(source).into_iter().filter(|at| is_meant(*at));
+    found.map(|at| alert_index.emitters[at].namespace()).collect()
 }
 
 /// Whether a source says a namespace, and another one than the Alert's.
@@ -221,13 +230,14 @@ fn help_for_all(namespaces: &BTreeSet<&str>) -> String {
 }
 
 /// Where objects of a wanted kind and name are.
-fn help(scene: &Scene<'_>, alert: &Alert, sources: &[EventSource]) -> String {
+fn help(alert_index: &AlertIndex<'_>, alert: &Alert, sources: &[EventSource]) -> String {
     let is_meant = |source: &EventSource, at: usize| {
-        let anywhere = EventSource { namespace: scene.emitters[at].namespace().into(), ..source.clone() };
-        scene.source_selects(alert, &anywhere, at) == Known::Value(true)
+        let anywhere =
+            EventSource { namespace: alert_index.emitters[at].namespace().into(), ..source.clone() };
+        alert_index.source_selects(alert, &anywhere, at) == Known::Value(true)
     };
-    let first = |source| scene.candidates(source).into_iter().find(|at| is_meant(source, *at));
-    let elsewhere = sources.iter().find_map(first).map(|at| &scene.emitters[at]);
+    let first = |source| alert_index.candidates(source).into_iter().find(|at| is_meant(source, *at));
+    let elsewhere = sources.iter().find_map(first).map(|at| &alert_index.emitters[at]);
     match elsewhere {
         Some(item) => format!("{} is in namespace {}: add it to the source", item.id, item.namespace()),
         None => "correct kind, name or namespace, or remove it".to_owned(),

@@ -26,11 +26,11 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
+    let Some(alert_index) = view.alert_index() else { return };
     let is_repository = |item: &SimulatedObject<'_>| item.id.is(SOURCE, "HelmRepository");
     let repositories: Vec<SimulatedObject<'_>> =
         items(view.world(), view.cluster, &ApplyTarget::Local).filter(is_repository).collect();
-    for (item, alert) in &scene.notifier.alerts {
+    for (item, alert) in &alert_index.notifier.alerts {
         let nodes = item.node.items_at("/spec/eventSources");
         for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
             let Some(location) = node.get("kind").and_then(|kind| kind.location()) else { continue };

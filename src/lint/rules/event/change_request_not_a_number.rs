@@ -27,10 +27,10 @@ pub(crate) static RULE: Rule = Rule {
 const KEY: &str = "change_request";
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
+    let Some(alert_index) = view.alert_index() else { return };
     let mut seen: Vec<&SimulatedObject<'_>> = Vec::new();
-    for (item, alert) in scene.alerts() {
-        if !scene.provider_type(alert).is_some_and(comments_on_change_request) {
+    for (item, alert) in alert_index.alerts() {
+        if !alert_index.provider_type(alert).is_some_and(comments_on_change_request) {
             continue;
         }
         let own = item.node.at("/spec/eventMetadata").and_then(|metadata| metadata.entry(KEY));
@@ -39,7 +39,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             check_value(item, entry.value, "/spec/eventMetadata/change_request", report);
             continue;
         }
-        for object in scene.selected(alert) {
+        for object in alert_index.selected(alert) {
             let Some(entry) = event_annotation(object.node, KEY) else { continue };
             if !seen.iter().any(|other| std::ptr::eq(other.id, object.id)) {
                 seen.push(object);

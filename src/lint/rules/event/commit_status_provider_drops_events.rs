@@ -25,26 +25,27 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    let gate = scene.notifier.controller.commit_status;
+    let Some(alert_index) = view.alert_index() else { return };
+    let gate = alert_index.notifier.controller.commit_status;
     // Nothing is dropped: what names no commit fails, which the Alert's Events tell.
     if gate == CommitStatusGate::EveryEvent {
         return;
     }
-    for (item, alert) in scene.alerts() {
-        let Some(provider) = scene.provider_type(alert).filter(|kind| sets_commit_status(kind)) else {
+    for (item, alert) in alert_index.alerts() {
+        let Some(provider) = alert_index.provider_type(alert).filter(|kind| sets_commit_status(kind)) else {
             continue;
         };
         let nodes = item.node.items_at("/spec/eventSources");
         for (index, (source, node)) in alert.sources.iter().zip(nodes).enumerate() {
             let is_dropped = |kind: &&str| *kind != "Kustomization" || gate == CommitStatusGate::CommitsAlone;
             let Some(kind) = source.kind.known().filter(is_dropped) else { continue };
-            let is_selected = |at: &usize| scene.source_selects(alert, source, *at) == Known::Value(true);
-            let selected: Vec<&SimulatedObject<'_>> = scene
+            let is_selected =
+                |at: &usize| alert_index.source_selects(alert, source, *at) == Known::Value(true);
+            let selected: Vec<&SimulatedObject<'_>> = alert_index
                 .candidates(source)
                 .into_iter()
                 .filter(is_selected)
-                .map(|at| &scene.emitters[at])
+                .map(|at| &alert_index.emitters[at])
                 .collect();
             let names_commit = |object: &&SimulatedObject<'_>| {
                 let entry = event_annotation(object.node, "commit");

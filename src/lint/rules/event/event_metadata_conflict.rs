@@ -2,7 +2,9 @@
 //! Source: notification-controller `internal/server/event_handlers.go`,
 //! `combineEventMetadata`; RFC-0008, "Precedence Order".
 
-use super::{MAX_RELATED, Scene, alert_entry, event_annotation, event_annotations, listed, relate, title};
+use super::{
+    AlertIndex, MAX_RELATED, alert_entry, event_annotation, event_annotations, listed, relate, title,
+};
 use crate::lang::yaml::{Known, pointer_join};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
@@ -27,8 +29,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    for (item, alert) in scene.alerts() {
+    let Some(alert_index) = view.alert_index() else { return };
+    for (item, alert) in alert_index.alerts() {
         let keys: BTreeSet<&str> = alert
             .event_metadata
             .keys()
@@ -38,15 +40,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if keys.is_empty() {
             continue;
         }
-        let selected = scene.selected_at(alert);
+        let selected = alert_index.selected_at(alert);
         for key in keys {
-            check_alert_key(scene, item, alert, &selected, key, report);
+            check_alert_key(alert_index, item, alert, &selected, key, report);
         }
     }
     // Before Flux 2.5 no annotation is sent.
-    if scene.notifier.sends_annotations {
-        for at in 0..scene.emitters.len() {
-            check_annotations(scene, at, report);
+    if alert_index.notifier.sends_annotations {
+        for at in 0..alert_index.emitters.len() {
+            check_annotations(alert_index, at, report);
         }
     }
 }
@@ -54,19 +56,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 /// A key of an alert against the annotations and the controllers of the objects
 /// that it selects, and its own summary.
 fn check_alert_key(
-    scene: &Scene<'_>,
+    alert_index: &AlertIndex<'_>,
     item: &SimulatedObject<'_>,
     alert: &Alert,
     selected: &[usize],
     key: &str,
     report: &mut Reporter<'_>,
 ) {
-    let provider = scene.provider_type(alert);
-    let is_new = scene.notifier.sends_annotations;
-    let annotated = scene.annotated.get(key).into_iter().flatten().filter(|_| is_new);
-    let annotated: Vec<&SimulatedObject<'_>> =
-        annotated.filter(|at| selected.binary_search(at).is_ok()).map(|at| &scene.emitters[*at]).collect();
-    let controlled = controlled(scene, selected, key, provider);
+    let provider = alert_index.provider_type(alert);
+    let is_new = alert_index.notifier.sends_annotations;
+    let annotated = alert_index.annotated.get(key).into_iter().flatten().filter(|_| is_new);
+    let annotated: Vec<&SimulatedObject<'_>> = annotated
+        .filter(|at| selected.binary_search(at).is_ok())
+        .map(|at| &alert_index.emitters[*at])
+        .collect();
+    let controlled = controlled(alert_index, selected, key, provider);
     let is_twice = key == "summary" && alert.summary.is_some() && alert.event_metadata.contains_key(key);
     if annotated.is_empty() && controlled.is_empty() && !is_twice {
         return;
@@ -76,7 +80,7 @@ fn check_alert_key(
         || is_twice
         || controlled
             .iter()
-            .any(|object| runtime_key(scene, object, key, provider).is_some_and(|(_, key)| key.always));
+            .any(|object| runtime_key(alert_index, object, key, provider).is_some_and(|(_, key)| key.always));
 
     let mut reasons = Vec::new();
     if is_twice {
@@ -86,7 +90,7 @@ fn check_alert_key(
         let ids: Vec<&ObjectId> = annotated.iter().map(|object| object.id).collect();
         reasons.push(format!("the Alert wins over the annotations of {}", listed(&ids)));
     }
-    let of_controller = controlled.first().and_then(|object| runtime_key(scene, object, key, provider));
+    let of_controller = controlled.first().and_then(|object| runtime_key(alert_index, object, key, provider));
     if let Some((emitter, key)) = of_controller {
         let often = if key.always { "" } else { "sometimes " };
         let over = if is_new { "wins over both" } else { "wins" };
@@ -100,7 +104,11 @@ fn check_alert_key(
     let finding = report
         .report(location, title(item.id, &rest))
         .level(if certain { Level::Warning } else { Level::Info })
-        .why(format!("{}{}", reasons.join("; "), scene.notifier.told_of_conflicts(of_controller.is_some())))
+        .why(format!(
+            "{}{}",
+            reasons.join("; "),
+            alert_index.notifier.told_of_conflicts(of_controller.is_some())
+        ))
         .help(match &annotated[..] {
             [] if is_twice => "keep one of the two",
             [] => "use another key: the controller's always wins",
@@ -127,43 +135,45 @@ fn conflict(key: &str, by_annotations: bool, by_controller: bool) -> String {
 /// The first selected object of each kind whose controller adds the key: those of a
 /// kind are alike, and there may be many.
 fn controlled<'s, 'a>(
-    scene: &'s Scene<'a>,
+    alert_index: &'s AlertIndex<'a>,
     selected: &[usize],
     key: &str,
     provider: Option<&str>,
 ) -> Vec<&'s SimulatedObject<'a>> {
     let first = |positions: &Vec<usize>| {
-        let one = &scene.emitters[*positions.first()?];
-        runtime_key(scene, one, key, provider)?;
+        let one = &alert_index.emitters[*positions.first()?];
+        runtime_key(alert_index, one, key, provider)?;
         match selected.len() < positions.len() {
-            true => selected.iter().find(|at| scene.emitters[**at].id.kind == one.id.kind).copied(),
+            true => selected.iter().find(|at| alert_index.emitters[**at].id.kind == one.id.kind).copied(),
             false => positions.iter().find(|at| selected.binary_search(at).is_ok()).copied(),
         }
     };
-    let mut found: Vec<usize> = scene.kinds.values().filter_map(first).collect();
+    let mut found: Vec<usize> = alert_index.kinds.values().filter_map(first).collect();
     found.sort_unstable();
-    found.into_iter().map(|at| &scene.emitters[at]).collect()
+    found.into_iter().map(|at| &alert_index.emitters[at]).collect()
 }
 
 /// Annotations that the object's own controller overrides, where an alert would
 /// send them and sets no such key itself.
-fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
-    let object = &scene.emitters[at];
+fn check_annotations(alert_index: &AlertIndex<'_>, at: usize, report: &mut Reporter<'_>) {
+    let object = &alert_index.emitters[at];
     for (key, entry) in event_annotations(object.node) {
         let mut alerts = Vec::new();
         let mut certain = false;
-        for (item, alert) in scene.alerts() {
-            let Some((_, runtime)) = runtime_key(scene, object, &key, scene.provider_type(alert)) else {
+        for (item, alert) in alert_index.alerts() {
+            let Some((_, runtime)) = runtime_key(alert_index, object, &key, alert_index.provider_type(alert))
+            else {
                 continue;
             };
             let is_set =
                 alert.event_metadata.contains_key(&key) || (key == "summary" && alert.summary.is_some());
-            if !is_set && scene.selected_by(alert, at) == Known::Value(true) {
+            if !is_set && alert_index.selected_by(alert, at) == Known::Value(true) {
                 certain |= runtime.always;
                 alerts.push(item);
             }
         }
-        let Some((emitter, runtime)) = runtime_key(scene, object, &key, None).filter(|_| !alerts.is_empty())
+        let Some((emitter, runtime)) =
+            runtime_key(alert_index, object, &key, None).filter(|_| !alerts.is_empty())
         else {
             continue;
         };
@@ -189,15 +199,15 @@ fn check_annotations(scene: &Scene<'_>, at: usize, report: &mut Reporter<'_>) {
 /// The key that an object's controller adds under this name, where a provider
 /// of this type sees it.
 fn runtime_key(
-    scene: &Scene<'_>,
+    alert_index: &AlertIndex<'_>,
     object: &SimulatedObject<'_>,
     key: &str,
     provider: Option<&str>,
 ) -> Option<(&'static Emitter, RuntimeKey)> {
-    let gate = scene.notifier.controller.commit_status;
+    let gate = alert_index.notifier.controller.commit_status;
     let sees_updates = provider.is_none_or(|provider| gets_commit_status_updates(provider, gate));
     // kustomize-controller 1.5 was the first to add the origin's revision.
-    let is_later = key == "originRevision" && !scene.notifier.sends_annotations;
+    let is_later = key == "originRevision" && !alert_index.notifier.sends_annotations;
     let is_never = key == "oci-digest" && has_digest(object.node) == Digest::Never;
     if (key == "commit_status" && !sees_updates) || is_later || is_never {
         return None;

@@ -27,9 +27,9 @@ pub(crate) static RULE: Rule = Rule {
 const KEY: &str = "commit";
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    for (item, alert) in scene.alerts() {
-        if !scene.provider_type(alert).is_some_and(sets_commit_status) {
+    let Some(alert_index) = view.alert_index() else { return };
+    for (item, alert) in alert_index.alerts() {
+        if !alert_index.provider_type(alert).is_some_and(sets_commit_status) {
             continue;
         }
         let own = item.node.at("/spec/eventMetadata").and_then(|metadata| metadata.entry(KEY));
@@ -37,7 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             check_entry(item, None, &entry, "/spec/eventMetadata/commit", report);
             continue;
         }
-        for object in scene.selected(alert) {
+        for object in alert_index.selected(alert) {
             if let Some(entry) = event_annotation(object.node, KEY) {
                 let pointer = pointer_join("/metadata/annotations", &format!("{EVENT_PREFIX}{KEY}"));
                 check_entry(object, Some(item), &entry, &pointer, report);

@@ -23,13 +23,13 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    let providers = &scene.notifier.providers;
+    let Some(alert_index) = view.alert_index() else { return };
+    let providers = &alert_index.notifier.providers;
     let mut named: FxHashMap<&str, Words<&str>> = FxHashMap::default();
-    for (item, alert) in &scene.notifier.alerts {
+    for (item, alert) in &alert_index.notifier.alerts {
         let Some(node) = item.node.at("/spec/providerRef/name") else { continue };
         let Some(name) = alert.provider.known().filter(|name| !name.is_empty()) else { continue };
-        if scene.notifier.providers_named(name).any(|(other, _)| other.namespace() == alert.namespace) {
+        if alert_index.notifier.providers_named(name).any(|(other, _)| other.namespace() == alert.namespace) {
             continue;
         }
         let namespace = Some(alert.namespace.as_str()).filter(|namespace| !namespace.is_empty());
@@ -41,7 +41,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             Lookup::Missing => false,
             Lookup::Unseen(_) => true,
         };
-        let elsewhere = scene.notifier.providers_named(name).next();
+        let elsewhere = alert_index.notifier.providers_named(name).next();
         let beside = || providers.iter().filter(|(other, _)| other.namespace() == alert.namespace);
         let names = named.entry(alert.namespace.as_str());
         let names = names.or_insert_with(|| beside().map(|(_, provider)| provider.name.as_str()).collect());

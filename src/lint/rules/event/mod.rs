@@ -18,7 +18,7 @@ pub(crate) mod unsupported_alert_source_kind;
 
 use crate::lang::yaml::{EntryRef, Location, NodeRef};
 use crate::lint::Finding;
-use crate::lint::scene::{Scene, event_annotations, is_glob, is_static, subject_of};
+use crate::lint::alert_index::{AlertIndex, event_annotations, is_glob, is_static, subject_of};
 use crate::lint::title;
 use crate::model::ObjectId;
 use crate::model::kinds::NOTIFICATION;

@@ -22,15 +22,15 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    let Some(scene) = view.scene() else { return };
-    for (item, alert) in scene.alerts() {
-        let Some(provider) = scene.provider_type(alert) else { continue };
+    let Some(alert_index) = view.alert_index() else { return };
+    for (item, alert) in alert_index.alerts() {
+        let Some(provider) = alert_index.provider_type(alert) else { continue };
         for key in overwritten_keys(provider) {
             if let Some(entry) = alert_entry(item.node, key) {
                 report_key(item, &entry, provider, key, &pointer_join("/spec/eventMetadata", key), report);
                 continue;
             }
-            for object in scene.selected(alert) {
+            for object in alert_index.selected(alert) {
                 if let Some(entry) = event_annotation(object.node, key) {
                     let pointer = pointer_join("/metadata/annotations", &format!("{EVENT_PREFIX}{key}"));
                     report_key(object, &entry, provider, key, &pointer, report);

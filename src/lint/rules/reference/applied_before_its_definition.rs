@@ -9,7 +9,7 @@ use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, Context, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, Maker, Name, ObjectId};
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Member, Opener, OpenerCause};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Member, UnseenMaker, UnseenMakerKind};
 use aho_corasick::AhoCorasick;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -131,8 +131,8 @@ fn may_come_unseen(cluster: &Cluster, group: &str) -> bool {
     );
     let Lookup::Unseen(openers) = found else { return false };
     // Flux's own manifests define Flux's kinds alone.
-    let is_flux = |opener: &&Opener| opener.what.contains("flux-manifests");
-    openers.iter().any(|opener| opener.cause != OpenerCause::ByHand && !is_flux(opener))
+    let is_flux = |opener: &&UnseenMaker| opener.what.contains("flux-manifests");
+    openers.iter().any(|opener| opener.cause != UnseenMakerKind::ByHand && !is_flux(opener))
 }
 
 /// Whether an object is not applied, or only once it is there.

@@ -179,14 +179,14 @@ fn cycle_through<'g, 'a>(
 }
 
 /// The kind, name and namespace of a source.
-type Source = (Option<String>, Option<String>, Option<String>);
+type SourceIdentity = (Option<String>, Option<String>, Option<String>);
 
 /// kustomize-controller sorts the Kustomizations of a source before it enqueues
 /// them; a cycle among them stops that for all.
 #[derive(Default)]
 pub(super) struct Victims {
     /// Kustomizations of each source; counted for the first cycle.
-    count: OnceCell<BTreeMap<Source, usize>>,
+    count: OnceCell<BTreeMap<SourceIdentity, usize>>,
 }
 
 impl Victims {
@@ -214,7 +214,7 @@ impl Victims {
     }
 }
 
-fn source(object: &Effective) -> Source {
+fn source(object: &Effective) -> SourceIdentity {
     let node = object.node.get_ref();
     let text = |pointer: &str| node.str_at(pointer).map(|text| text.into_owned());
     (

@@ -11,7 +11,9 @@ use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Re
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{Called, Name, ObjectId, Unchecked};
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, Lookup, Opener, OpenerCause, source_of};
+use crate::world::{
+    Applied, ApplyTarget, Cluster, Effective, Lookup, UnseenMaker, UnseenMakerKind, source_of,
+};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -62,7 +64,7 @@ struct Absent<'v> {
     /// Where it would have to be.
     target: ApplyTarget,
     /// What could hold it, unseen.
-    openers: Vec<&'v Opener>,
+    openers: Vec<&'v UnseenMaker>,
 }
 
 impl<'v> Absent<'v> {
@@ -274,7 +276,7 @@ fn say_unless(
              nothing need be done",
         );
         finding.related(id.to_string(), place.clone());
-    } else if let Some(opener) = openers.iter().find(|opener| opener.cause == OpenerCause::ExternalTree) {
+    } else if let Some(opener) = openers.iter().find(|opener| opener.cause == UnseenMakerKind::ExternalTree) {
         finding.why.push_str(&format!("; unless it comes from {}", opener.what));
     } else if is_workload(reference) {
         finding.why.push_str("; unless a chart or an operator makes it");
@@ -384,14 +386,17 @@ fn own_source<'a>(
 }
 
 /// Whether more is unknown than parts of what is built here.
-fn is_elsewhere(openers: &[&Opener]) -> bool {
+fn is_elsewhere(openers: &[&UnseenMaker]) -> bool {
     openers.iter().any(|opener| {
-        matches!(opener.cause, OpenerCause::NoEntry | OpenerCause::OtherRoot | OpenerCause::UnknownName)
+        matches!(
+            opener.cause,
+            UnseenMakerKind::NoEntry | UnseenMakerKind::OtherRoot | UnseenMakerKind::UnknownName
+        )
     })
 }
 
 /// The level by what could hold the target; `None` for not checked.
-fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near<'_>) -> Option<Level> {
+fn level(openers: &[&UnseenMaker], reference: &Reference<'_>, name: &str, near: &Near<'_>) -> Option<Level> {
     let flux = kinds::find(&reference.group, &reference.kind).is_some();
     let copied = reference.group.is_empty() && matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
     let misspelled = near.close.is_some_and(|(_, near)| !is_sibling(name, &near.id.name));
@@ -407,23 +412,23 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
         return Some(Level::Error);
     }
     // Written, and applied by somebody else than the clusters, if by anybody.
-    let openers: Vec<&Opener> =
-        openers.iter().copied().filter(|opener| opener.cause != OpenerCause::ByHand).collect();
+    let openers: Vec<&UnseenMaker> =
+        openers.iter().copied().filter(|opener| opener.cause != UnseenMakerKind::ByHand).collect();
     if openers.is_empty() {
         return Some(Level::Warning);
     }
-    let caused_by = |cause: OpenerCause| openers.iter().any(|opener| opener.cause == cause);
-    let only_external = openers.iter().all(|opener| opener.cause == OpenerCause::ExternalTree);
+    let caused_by = |cause: UnseenMakerKind| openers.iter().any(|opener| opener.cause == cause);
+    let only_external = openers.iter().all(|opener| opener.cause == UnseenMakerKind::ExternalTree);
     if only_external && matches!(reference.role, Role::DependsOn | Role::Source) && flux {
         return Some(Level::Warning);
     }
     // An object whose name is known in part only may be the one that is meant.
-    if !flux || caused_by(OpenerCause::UnknownName) || caused_by(OpenerCause::OtherRoot) {
+    if !flux || caused_by(UnseenMakerKind::UnknownName) || caused_by(UnseenMakerKind::OtherRoot) {
         return None;
     }
     // Where another namespace has the source, a base of somebody else does not have it.
     let is_moved = reference.role == Role::Source && near.elsewhere.is_some();
-    let is_near = if caused_by(OpenerCause::PartialBuild) {
+    let is_near = if caused_by(UnseenMakerKind::PartialBuild) {
         is_moved || misspelled && near.close.is_some_and(|(distance, _)| distance == 1)
     } else {
         misspelled || near.elsewhere.is_some()
@@ -433,12 +438,12 @@ fn level(openers: &[&Opener], reference: &Reference<'_>, name: &str, near: &Near
 
 /// The manifest of the wanted object that no cluster applies.
 fn by_hand<'o>(
-    openers: &[&'o Opener],
+    openers: &[&'o UnseenMaker],
     reference: &Reference<'_>,
     name: &str,
 ) -> Option<(&'o ObjectId, Option<&'o Location>)> {
     let wanted = Name::new(&reference.group, &reference.kind, reference.namespace.as_deref(), name);
-    let opener = openers.iter().find(|opener| opener.cause == OpenerCause::ByHand)?;
+    let opener = openers.iter().find(|opener| opener.cause == UnseenMakerKind::ByHand)?;
     opener.only.as_ref()?.find(wanted)
 }
 
@@ -497,12 +502,12 @@ fn is_sibling(one: &str, other: &str) -> bool {
     one != other && letters(one) == letters(other)
 }
 
-fn reason(openers: &[&Opener], reference: &Reference<'_>) -> Unchecked {
+fn reason(openers: &[&UnseenMaker], reference: &Reference<'_>) -> Unchecked {
     let is_config = matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
     match openers.first().map(|opener| opener.cause) {
         _ if is_workload(reference) => Unchecked::ReferenceToGeneratedObject,
         _ if is_config => Unchecked::ReferenceToConfig,
-        Some(OpenerCause::ByHand) | None => Unchecked::ReferenceToGeneratedObject,
+        Some(UnseenMakerKind::ByHand) | None => Unchecked::ReferenceToGeneratedObject,
         Some(cause) => cause.unchecked(),
     }
 }

@@ -36,13 +36,13 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             // What no cluster applies may be older than what is there.
             let is_loose = view.cluster.name.is_none() && view.has_entry();
             let level = if is_loose { Level::Warning } else { RULE.level };
-            parent(&Pair { workloads, route: object, reference, gateway, level }, report);
+            parent(&RouteAndListener { workloads, route: object, reference, gateway, level }, report);
         }
     }
 }
 
 /// A route and a Gateway that it names.
-struct Pair<'p, 'a> {
+struct RouteAndListener<'p, 'a> {
     workloads: &'p Workloads<'a>,
     route: &'p Effective,
     reference: &'p WorkloadReference<'a>,
@@ -52,7 +52,7 @@ struct Pair<'p, 'a> {
 
 /// Looks at the listeners of a Gateway one condition after the other, and tells the first
 /// that leaves none.
-fn parent(pair: &Pair<'_, '_>, report: &mut Reporter<'_>) {
+fn parent(pair: &RouteAndListener<'_, '_>, report: &mut Reporter<'_>) {
     let Some(at) = pair.route.node.get_ref().at(&pair.reference.pointer) else { return };
     let mut listeners: Vec<NodeRef<'_>> = pair.gateway.node.get_ref().items_at("/spec/listeners").collect();
     if listeners.is_empty() || listeners.iter().any(|listener| listener.is_unknown()) {
@@ -98,7 +98,7 @@ fn parent(pair: &Pair<'_, '_>, report: &mut Reporter<'_>) {
 }
 
 /// Whether a listener allows routes of a namespace; `None` where that isn't known.
-fn is_allowed(pair: &Pair<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
+fn is_allowed(pair: &RouteAndListener<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
     let namespaces = listener.at("/allowedRoutes/namespaces");
     let from = match namespaces.and_then(|at| at.get("from")) {
         Some(from) => text(from)?,
@@ -135,7 +135,7 @@ fn is_allowed(pair: &Pair<'_, '_>, listener: NodeRef<'_>) -> Option<bool> {
     }
 }
 
-fn hostnames(pair: &Pair<'_, '_>, listeners: &[NodeRef<'_>], report: &mut Reporter<'_>) {
+fn hostnames(pair: &RouteAndListener<'_, '_>, listeners: &[NodeRef<'_>], report: &mut Reporter<'_>) {
     if matches!(&*pair.route.id.kind, "TCPRoute" | "UDPRoute") {
         return;
     }
@@ -172,7 +172,7 @@ fn overlaps(host: &str, listener: &str) -> bool {
 }
 
 fn tell(
-    pair: &Pair<'_, '_>,
+    pair: &RouteAndListener<'_, '_>,
     node: NodeRef<'_>,
     field: &str,
     what: &str,
@@ -180,7 +180,7 @@ fn tell(
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = node.location() else { return };
-    let Pair { route, reference, gateway, level, .. } = pair;
+    let RouteAndListener { route, reference, gateway, level, .. } = pair;
     let title = format!("{}: {} of `{}` {what}", route.id, gateway.id, dotted(&reference.pointer));
     let finding = report.report(location, title);
     finding.level(*level).why(reference.consequence).object(&route.id).help(help).label("not taken in");

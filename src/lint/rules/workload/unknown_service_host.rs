@@ -11,7 +11,7 @@ use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{Name, kinds};
-use crate::world::{ApplyTarget, Effective, OpenerCause};
+use crate::world::{ApplyTarget, Effective, UnseenMakerKind};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
@@ -51,14 +51,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 else {
                     return;
                 };
-                let mut places = Places::new(snapshot, node, &text);
+                let mut places = HostPlaces::new(snapshot, node, &text);
                 for host in hosts(&text) {
                     let Some(namespace) = host.namespace.or(own.as_deref()) else { continue };
                     let is_here = namespaces.contains(namespace);
                     let is_sure =
                         !is_here && (host.form != HostForm::Service || has_domain(&text[host.part.clone()]));
                     let meant = is_sure.then(|| meant.of(workloads, &host)).flatten();
-                    let host = Placed { namespace, host };
+                    let host = PlacedHost { namespace, host };
                     let place = places.location(&host.host).filter(|_| is_here || meant.is_some());
                     // What an alias repeats is written once.
                     let Some(place) = place.filter(|place| told.insert((place.file.clone(), place.start)))
@@ -85,7 +85,7 @@ fn known_text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// The places of the hosts of a text, asked for in their order.
-struct Places<'n> {
+struct HostPlaces<'n> {
     parts: Parts<'n>,
     text: &'n str,
     /// What the file has, and how far it was gone through: with variables filled in the text
@@ -98,8 +98,8 @@ struct Places<'n> {
 /// Hosts that are looked for in the file, and are not there: variables made them.
 const MISSED: u32 = 100;
 
-impl<'n> Places<'n> {
-    fn new(snapshot: &'n Snapshot, node: NodeRef<'n>, text: &'n str) -> Places<'n> {
+impl<'n> HostPlaces<'n> {
+    fn new(snapshot: &'n Snapshot, node: NodeRef<'n>, text: &'n str) -> HostPlaces<'n> {
         let written = || {
             let whole = node.location()?;
             let file = snapshot.find(&whole.file)?;
@@ -107,7 +107,7 @@ impl<'n> Places<'n> {
             let written = all.get(whole.start as usize..whole.end as usize)?;
             Some((whole, written))
         };
-        Places { parts: Parts::new(node, text), text, written: written(), read: 0, missed: 0 }
+        HostPlaces { parts: Parts::new(node, text), text, written: written(), read: 0, missed: 0 }
     }
 
     fn location(&mut self, host: &ServiceHost<'_>) -> Option<Location> {
@@ -131,7 +131,7 @@ impl<'n> Places<'n> {
 }
 
 /// A host and the namespace that it means.
-struct Placed<'t> {
+struct PlacedHost<'t> {
     namespace: &'t str,
     host: ServiceHost<'t>,
 }
@@ -196,7 +196,7 @@ fn misspelled_namespace(
     object: &Effective,
     pointer: &str,
     location: Location,
-    Placed { namespace, host }: &Placed<'_>,
+    PlacedHost { namespace, host }: &PlacedHost<'_>,
     meant: &str,
     report: &mut Reporter<'_>,
 ) {
@@ -252,7 +252,7 @@ fn judge(
     object: &Effective,
     pointer: &str,
     location: Location,
-    Placed { namespace, host }: &Placed<'_>,
+    PlacedHost { namespace, host }: &PlacedHost<'_>,
     report: &mut Reporter<'_>,
 ) {
     let service = format!("Service {namespace}/{}", host.name);
@@ -290,7 +290,7 @@ fn judge(
         if !is_service {
             return;
         }
-        let cause = cause.unwrap_or(UnseenCause::Opener(OpenerCause::Chart));
+        let cause = cause.unwrap_or(UnseenCause::Opener(UnseenMakerKind::Chart));
         let what = format!("{}: {service}", object.id);
         report.not_checked(super::unchecked(cause), Some(location), what);
         return;

@@ -50,7 +50,7 @@ pub struct PartOfClass<'w> {
 }
 
 /// An object of a world's cluster.
-type Placed<'n> = (usize, &'n Effective);
+type NumberedObject<'n> = (usize, &'n Effective);
 
 impl PartOfClass<'_> {
     /// Whether some ClusterClass has it.
@@ -142,11 +142,11 @@ impl PartOfClass<'_> {
     }
 
     /// ClusterClasses with their clusters.
-    fn classes<'n>(&self, world: &'n World) -> Vec<Placed<'n>> {
+    fn classes<'n>(&self, world: &'n World) -> Vec<NumberedObject<'n>> {
         self.members(world).filter(|(_, object)| object.id.is(kinds::CORE, "ClusterClass")).collect()
     }
 
-    fn members<'n>(&self, world: &'n World) -> impl Iterator<Item = Placed<'n>> {
+    fn members<'n>(&self, world: &'n World) -> impl Iterator<Item = NumberedObject<'n>> {
         let is_meant =
             |cluster: &Cluster| (cluster.name.is_some() || !world.has_entry) && (self.in_cluster)(cluster);
         let clusters: Vec<usize> = world
@@ -165,12 +165,12 @@ impl PartOfClass<'_> {
     }
 
     /// The class in every cluster that has it.
-    fn of<'n>(&self, world: &'n World, id: &ObjectId) -> Vec<Placed<'n>> {
+    fn of<'n>(&self, world: &'n World, id: &ObjectId) -> Vec<NumberedObject<'n>> {
         self.classes(world).into_iter().filter(|(_, object)| object.id == *id).collect()
     }
 
     /// The Clusters of the class.
-    fn managed<'n>(&self, world: &'n World, id: &ObjectId) -> Vec<Placed<'n>> {
+    fn managed<'n>(&self, world: &'n World, id: &ObjectId) -> Vec<NumberedObject<'n>> {
         let is_of = |object: &Effective| {
             let managed = Managed { object: ScopedObject { id: &object.id, node: object.node.get_ref() } };
             managed.class_ref().is_some_and(|class| {
@@ -528,7 +528,7 @@ impl PartOfClass<'_> {
 }
 
 /// How to see that a step has reached the Clusters.
-fn wait_for(clusters: &[Placed<'_>]) -> Vec<String> {
+fn wait_for(clusters: &[NumberedObject<'_>]) -> Vec<String> {
     let mut out =
         vec!["flux get kustomizations --all-namespaces  # all are Ready at the new revision".to_owned()];
     let ids: BTreeSet<&ObjectId> = clusters.iter().map(|(_, cluster)| &cluster.id).collect();

@@ -45,7 +45,7 @@ pub struct Service {
 
 /// Why the webhook rejects an ExtensionConfig.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// JSON Pointer of the field.
     pub pointer: &'static str,
     /// What is wrong and what is accepted instead.
@@ -65,9 +65,9 @@ impl ExtensionConfig {
 
     /// Everything that the webhook rejects on create and on update; empty when
     /// it accepts.
-    pub fn problems(&self, runtime_sdk: bool) -> Vec<Problem> {
+    pub fn problems(&self, runtime_sdk: bool) -> Vec<ConfigProblem> {
         if !runtime_sdk {
-            return vec![Problem {
+            return vec![ConfigProblem {
                 pointer: "/spec",
                 message: "the feature gate RuntimeSDK is off, so every ExtensionConfig is rejected"
                     .to_owned(),
@@ -102,11 +102,11 @@ impl ExtensionConfig {
     }
 }
 
-struct Problems(Vec<Problem>);
+struct Problems(Vec<ConfigProblem>);
 
 impl Problems {
     fn add(&mut self, pointer: &'static str, message: impl Into<String>) {
-        self.0.push(Problem { pointer, message: message.into() });
+        self.0.push(ConfigProblem { pointer, message: message.into() });
     }
 
     fn check_url(&mut self, url: &str) {

@@ -48,7 +48,7 @@ pub(crate) fn simulate<'a>(
 ) -> Result<Simulation, String> {
     let mut simulation = simulate::simulate(cluster, objects, request)?;
     let class = cluster.class(objects);
-    let run = Run { cluster, objects, request, extensions, class };
+    let run = SequenceRun { cluster, objects, request, extensions, class };
     if simulation.steps.is_empty() || request.event == Event::Delete {
         return Ok(simulation);
     }
@@ -95,7 +95,7 @@ fn stop_at_first(simulation: &mut Simulation) {
     }
 }
 
-struct Run<'r, 'a> {
+struct SequenceRun<'r, 'a> {
     cluster: &'r Cluster<'a>,
     objects: &'r Objects<'a>,
     request: &'r SimulationRequest,
@@ -103,7 +103,7 @@ struct Run<'r, 'a> {
     class: Option<Class<'a>>,
 }
 
-impl<'a> Run<'_, 'a> {
+impl<'a> SequenceRun<'_, 'a> {
     /// The patches of the class that name an extension, with its handler.
     fn handlers(&self, names: &[&str]) -> Vec<(String, String)> {
         let patches = self.class.iter().flat_map(Class::patches);

@@ -12,7 +12,7 @@ mod upgrade;
 use std::collections::BTreeSet;
 
 use in_place::InPlaceGate;
-use part::{MAYBE_IN_PLACE, MIGRATED, Origin, ReplacementPart, is_on_both_sides, strategy};
+use part::{EffectOrigin, MAYBE_IN_PLACE, MIGRATED, ReplacementPart, is_on_both_sides, strategy};
 use serde_json::{Map, Value};
 
 use crate::config::Feature;

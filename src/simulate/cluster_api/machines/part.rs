@@ -45,9 +45,9 @@ pub(super) struct ReplacementPart<'p> {
     pub(super) rollout: Option<(MachineChange, String)>,
     pub(super) rolled: Vec<String>,
     /// The template and the patch behind what is pushed next.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<EffectOrigin>,
     /// Those behind the rollout.
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Vec<EffectOrigin>,
     pub(super) changes: &'p mut Vec<MachineChange>,
 }
 
@@ -330,14 +330,14 @@ pub(super) fn strategy(fields: &Fields) -> Option<Value> {
 
 /// The template that changes a clone, and the patch of the class that does it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Origin {
+pub(super) struct EffectOrigin {
     /// Kind and name of the template.
     pub(super) template: (String, String),
     /// The patch, and where its operation is written.
     pub(super) patch: Option<(String, Option<Location>)>,
 }
 
-impl Origin {
+impl EffectOrigin {
     fn tell(&self, change: &mut MachineChange) {
         let (kind, name) = &self.template;
         let by = self.patch.as_ref().map(|(name, _)| format!(", by patch {name}"));

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::kubeadm_config::{self, Origin};
+use super::kubeadm_config::{self, ConfigOrigin};
 use super::template::differences;
 use crate::model::EffectKind;
 use crate::model::kubernetes_version::Version;
@@ -135,8 +135,11 @@ pub(crate) fn kubeadm_config_spec(
         let why = (EffectKind::Rejected, "etcd cannot move between local and external");
         return Some((why, vec![etcd.to_vec()]));
     }
-    let join =
-        kubeadm_config::differences(after, version, &kubeadm_config::desired(before, Origin::Join, version));
+    let join = kubeadm_config::differences(
+        after,
+        version,
+        &kubeadm_config::desired(before, ConfigOrigin::Join, version),
+    );
     if has_unknown(before) != has_unknown(after) || (has_unknown(after) && !join.is_empty()) {
         let known = join.iter().any(|path| is_known(path));
         if !known {
@@ -152,8 +155,11 @@ pub(crate) fn kubeadm_config_spec(
     if !join.is_empty() {
         return Some(((EffectKind::Rollout, "Machines whose KubeadmConfig differs are replaced"), join));
     }
-    let init =
-        kubeadm_config::differences(after, version, &kubeadm_config::desired(before, Origin::Init, version));
+    let init = kubeadm_config::differences(
+        after,
+        version,
+        &kubeadm_config::desired(before, ConfigOrigin::Init, version),
+    );
     if !init.is_empty() {
         return Some(((EffectKind::Rollout, "only the first Machine differs from it and is replaced"), init));
     }

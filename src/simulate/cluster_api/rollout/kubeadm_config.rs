@@ -16,7 +16,7 @@ const CONTROL_PLANE_HEALTH: &str = "controlPlaneComponentHealthCheckSeconds";
 
 /// How a control plane Machine came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ConfigOrigin {
     /// The first Machine: `kubeadm init`.
     Init,
     /// Every other: `kubeadm join`.
@@ -26,13 +26,13 @@ pub(crate) enum Origin {
 /// The KubeadmConfig spec that a control plane of this `kubeadmConfigSpec`
 /// gives to a Machine. `version` is the control plane's; it decides the
 /// defaulted feature gate.
-pub(crate) fn desired(kubeadm_config_spec: &Value, origin: Origin, version: &str) -> Value {
+pub(crate) fn desired(kubeadm_config_spec: &Value, origin: ConfigOrigin, version: &str) -> Value {
     let mut spec = object(kubeadm_config_spec);
     match origin {
-        Origin::Init => {
+        ConfigOrigin::Init => {
             spec.remove("joinConfiguration");
         }
-        Origin::Join => {
+        ConfigOrigin::Join => {
             spec.remove("initConfiguration");
             let join = entry(&mut spec, "joinConfiguration");
             join.entry("controlPlane").or_insert_with(|| json!({}));
@@ -58,26 +58,26 @@ pub fn matches(kubeadm_config_spec: &Value, version: &str, current: &Value) -> b
 /// The paths, as their keys, for which a Machine with KubeadmConfig `current` is
 /// replaced; empty when it may stay.
 pub(crate) fn differences(kubeadm_config_spec: &Value, version: &str, current: &Value) -> Vec<Vec<String>> {
-    let as_join = diff(&desired(kubeadm_config_spec, Origin::Join, version), current, true);
-    if as_join.is_empty() || origin(current) == Origin::Join {
+    let as_join = diff(&desired(kubeadm_config_spec, ConfigOrigin::Join, version), current, true);
+    if as_join.is_empty() || origin(current) == ConfigOrigin::Join {
         return as_join;
     }
-    diff(&desired(kubeadm_config_spec, Origin::Init, version), current, false)
+    diff(&desired(kubeadm_config_spec, ConfigOrigin::Init, version), current, false)
 }
 
 /// Whether a KubeadmConfig spec is that of the first Machine: the others have
 /// `joinConfiguration.controlPlane`.
-pub(crate) fn origin(kubeadm_config: &Value) -> Origin {
+pub(crate) fn origin(kubeadm_config: &Value) -> ConfigOrigin {
     match kubeadm_config.pointer("/joinConfiguration/controlPlane") {
-        None | Some(Value::Null) => Origin::Init,
-        Some(_) => Origin::Join,
+        None | Some(Value::Null) => ConfigOrigin::Init,
+        Some(_) => ConfigOrigin::Join,
     }
 }
 
 fn diff(desired: &Value, current: &Value, convert: bool) -> Vec<Vec<String>> {
     let mut desired = object(desired);
     let mut current = object(current);
-    if convert && origin(&Value::Object(current.clone())) == Origin::Init {
+    if convert && origin(&Value::Object(current.clone())) == ConfigOrigin::Init {
         init_to_join(&desired, &mut current);
     }
     for path in ["controlPlaneEndpoint", "dns"] {
@@ -283,7 +283,7 @@ pub(crate) fn init_join_differences(kubeadm_config_spec: &Value) -> Vec<String> 
         Map::from_iter(of_both("initConfiguration").map(|init| ("initConfiguration".to_owned(), init)));
     let join = of_both("joinConfiguration").unwrap_or_default();
     let others = json!({ "joinConfiguration": join });
-    let paths = diff(&desired(&others, Origin::Join, "v1.0.0"), &Value::Object(first), true);
+    let paths = diff(&desired(&others, ConfigOrigin::Join, "v1.0.0"), &Value::Object(first), true);
     paths.into_iter().map(|path| path.join(".")).collect()
 }
 

@@ -183,21 +183,25 @@ pub fn changes(simulation: &Simulation) -> Vec<(&TimedSubject, &StateChange)> {
 }
 
 /// A request with its origin: an annotation, or runs of a CronJob.
-struct Origin<'g> {
+struct ChangeOrigin<'g> {
     job: Option<&'g Job>,
     location: Option<Location>,
 }
 
 fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (TimedSubject, Option<GateState>) {
     let mut requests: Vec<GateRequest> = gate.requests.iter().map(|(request, _)| *request).collect();
-    let mut origins: Vec<Origin<'_>> =
-        gate.requests.iter().map(|(_, location)| Origin { job: None, location: location.clone() }).collect();
+    let mut origins: Vec<ChangeOrigin<'_>> = gate
+        .requests
+        .iter()
+        .map(|(_, location)| ChangeOrigin { job: None, location: location.clone() })
+        .collect();
     let mut unknown = gate.unknown.clone();
     for job in jobs {
         match job_requests(job, gate, range) {
             Ok(found) => {
-                origins
-                    .extend(found.iter().map(|_| Origin { job: Some(job), location: job.location.clone() }));
+                origins.extend(
+                    found.iter().map(|_| ChangeOrigin { job: Some(job), location: job.location.clone() }),
+                );
                 requests.extend(found);
             }
             Err(why) => unknown = unknown.or(Some(format!("{}: {why}", job.id))),
@@ -226,7 +230,7 @@ fn simulate_gate(gate: &Gate, jobs: &[Job], range: Range) -> (TimedSubject, Opti
     (subject, state)
 }
 
-fn gate_change(gate: &Gate, transition: super::Transition, origins: &[Origin<'_>]) -> StateChange {
+fn gate_change(gate: &Gate, transition: super::Transition, origins: &[ChangeOrigin<'_>]) -> StateChange {
     let (cause, location) = match transition.cause {
         PositionCause::Request(index) => {
             let origin = &origins[index];

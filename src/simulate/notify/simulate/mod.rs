@@ -27,7 +27,7 @@ use crate::simulate::behaviour;
 use crate::simulate::notify::alerts;
 use crate::simulate::notify::alerts::{Alert, Match};
 use crate::world::versions::Settings;
-use crate::world::{ApplyTarget, Cluster, Lookup, OpenerCause, World};
+use crate::world::{ApplyTarget, Cluster, Lookup, UnseenMakerKind, World};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -47,7 +47,7 @@ pub fn items<'a>(
     target: &'a ApplyTarget,
 ) -> impl Iterator<Item = SimulatedObject<'a>> {
     let guessed = *target == ApplyTarget::Local
-        && cluster.openers.iter().any(|opener| opener.cause == OpenerCause::NoEntry);
+        && cluster.openers.iter().any(|opener| opener.cause == UnseenMakerKind::NoEntry);
     let here = world.written(cluster).filter(move |(member, _)| member.target == *target);
     let beside = guessed.then(|| world.orphans_below(&cluster.root)).into_iter().flatten();
     here.map(|(_, object)| SimulatedObject { id: &object.id, node: object.node.get_ref() })

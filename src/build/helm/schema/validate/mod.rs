@@ -164,7 +164,7 @@ impl<'v> Validator<'v> {
         if let Some(kind) = first(schema, value) {
             return Err(Box::new(self.fault(kind)));
         }
-        let mut run = Run { scope, schema, value, needs, rest, faults: Vec::new() };
+        let mut run = ValidationRun { scope, schema, value, needs, rest, faults: Vec::new() };
         if let Some(reference) = schema.reference {
             let checked = self.reference(&mut run, reference);
             if schema.draft < Some(Draft::D2019) {
@@ -186,7 +186,7 @@ impl<'v> Validator<'v> {
         self.references(&mut run);
         self.conditions(&mut run);
         self.unevaluated(&mut run);
-        let Run { rest, mut faults, .. } = run;
+        let ValidationRun { rest, mut faults, .. } = run;
         match faults.len() {
             0 => Ok(rest),
             1 => Err(Box::new(faults.remove(0))),
@@ -195,7 +195,7 @@ impl<'v> Validator<'v> {
     }
 
     /// A schema that a reference leads to, for the same value.
-    fn reference(&mut self, run: &mut Run<'_>, id: Id) -> Option<ValidationFault> {
+    fn reference(&mut self, run: &mut ValidationRun<'_>, id: Id) -> Option<ValidationFault> {
         match self.same(run.scope, id, run.value, run.wants_rest()) {
             Ok(rest) => {
                 run.rest.keep(&rest);
@@ -212,7 +212,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn references(&mut self, run: &mut Run<'_>) {
+    fn references(&mut self, run: &mut ValidationRun<'_>) {
         if let Some(id) = run.schema.recursive {
             let id =
                 if self.compiled.schemas[id].recursive_anchor { self.outermost(run.scope, id) } else { id };
@@ -254,7 +254,7 @@ impl<'v> Validator<'v> {
         found
     }
 
-    fn object(&mut self, run: &mut Run<'_>, map: &Map) {
+    fn object(&mut self, run: &mut ValidationRun<'_>, map: &Map) {
         let schema = run.schema;
         let count = map.len();
         if let Some(wanted) = schema.min_properties.filter(|wanted| count < *wanted) {
@@ -308,14 +308,14 @@ impl<'v> Validator<'v> {
     }
 
     /// A schema for the same value, whose faults are this one's.
-    fn also(&mut self, run: &mut Run<'_>, id: Id) {
+    fn also(&mut self, run: &mut ValidationRun<'_>, id: Id) {
         match self.same(run.scope, id, run.value, run.wants_rest()) {
             Ok(rest) => run.rest.keep(&rest),
             Err(fault) => run.faults.push(*fault),
         }
     }
 
-    fn properties(&mut self, run: &mut Run<'_>, map: &Map) {
+    fn properties(&mut self, run: &mut ValidationRun<'_>, map: &Map) {
         let schema = run.schema;
         let mut additional = Vec::new();
         for (name, value) in map {
@@ -349,7 +349,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn array(&mut self, run: &mut Run<'_>, items: &[Value]) {
+    fn array(&mut self, run: &mut ValidationRun<'_>, items: &[Value]) {
         let schema = run.schema;
         let count = items.len();
         if let Some(wanted) = schema.min_items.filter(|wanted| count < *wanted) {
@@ -386,7 +386,7 @@ impl<'v> Validator<'v> {
         self.contains(run, items);
     }
 
-    fn contains(&mut self, run: &mut Run<'_>, items: &[Value]) {
+    fn contains(&mut self, run: &mut ValidationRun<'_>, items: &[Value]) {
         let schema = run.schema;
         let Some(id) = schema.contains else { return };
         let (mut causes, mut matched) = (Vec::new(), Vec::new());
@@ -416,7 +416,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn string(&mut self, run: &mut Run<'_>, text: &str) {
+    fn string(&mut self, run: &mut ValidationRun<'_>, text: &str) {
         let schema = run.schema;
         if schema.min_length.is_some() || schema.max_length.is_some() {
             let length = text.chars().count();
@@ -434,7 +434,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn number(&mut self, run: &mut Run<'_>, number: f64) {
+    fn number(&mut self, run: &mut ValidationRun<'_>, number: f64) {
         let schema = run.schema;
         if let Some(wanted) = schema.minimum.filter(|wanted| number < *wanted) {
             run.faults.push(self.fault(Wrong::Minimum(number, wanted)));
@@ -453,7 +453,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn conditions(&mut self, run: &mut Run<'_>) {
+    fn conditions(&mut self, run: &mut ValidationRun<'_>) {
         let schema = run.schema;
         let needs = run.wants_rest();
         if let Some(id) = schema.not
@@ -505,7 +505,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn one_of(&mut self, run: &mut Run<'_>, needs: bool) {
+    fn one_of(&mut self, run: &mut ValidationRun<'_>, needs: bool) {
         let schema = run.schema;
         let (mut matched, mut causes) = (None, Vec::new());
         for (index, id) in schema.one_of.iter().enumerate() {
@@ -527,7 +527,7 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn unevaluated(&mut self, run: &mut Run<'_>) {
+    fn unevaluated(&mut self, run: &mut ValidationRun<'_>) {
         if let (Some(id), Kind::Map(map)) = (run.schema.unevaluated_properties, &run.value.kind) {
             for name in std::mem::take(&mut run.rest.properties) {
                 if let Some(value) = map.get(&*name) {
@@ -547,7 +547,7 @@ impl<'v> Validator<'v> {
 }
 
 /// One schema on one value.
-struct Run<'r> {
+struct ValidationRun<'r> {
     scope: &'r Scope<'r>,
     schema: &'r Schema,
     value: &'r Value,
@@ -556,7 +556,7 @@ struct Run<'r> {
     faults: Vec<ValidationFault>,
 }
 
-impl Run<'_> {
+impl ValidationRun<'_> {
     fn wants_rest(&self) -> bool {
         self.needs || !(self.rest.properties.is_empty() && self.rest.items.is_empty())
     }

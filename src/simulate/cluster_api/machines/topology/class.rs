@@ -1,6 +1,6 @@
 //! What the webhooks refuse of another class.
 
-use super::Pair;
+use super::WorkerPair;
 use crate::model::EffectKind;
 use crate::simulate::cluster_api::machines::MachineChange;
 use crate::simulate::cluster_api::propagation::WorkerKind;
@@ -8,7 +8,7 @@ use crate::simulate::cluster_api::rollout::RolloutEffect;
 use crate::simulate::cluster_api::topology::{Class, Cluster, TemplateRef};
 use serde_json::{Map, Value, json};
 
-impl Pair<'_, '_, '_> {
+impl WorkerPair<'_, '_, '_> {
     /// Whether the webhooks refuse what the Cluster's class becomes, by another
     /// name or by an edit (`ClusterClassesAreCompatible`, and the classes of
     /// workers that are in use). The effect says which part.

@@ -54,7 +54,7 @@ pub(super) fn effects(
         unknown_class(comparison, before, after, changes);
         return;
     };
-    let pair = Pair { comparison, old: &old, new: &new, upgrades: versions.is_some(), stops };
+    let pair = WorkerPair { comparison, old: &old, new: &new, upgrades: versions.is_some(), stops };
     if pair.class_is_refused(changes) {
         return;
     }
@@ -236,7 +236,7 @@ fn entry_of(worker: &Worker<'_>) -> (String, String) {
     (pointer, named)
 }
 
-struct Pair<'p, 'c, 'a> {
+struct WorkerPair<'p, 'c, 'a> {
     comparison: &'p Comparison<'c, 'a>,
     old: &'p Desired<'p>,
     new: &'p Desired<'p>,
@@ -245,7 +245,7 @@ struct Pair<'p, 'c, 'a> {
     stops: Option<String>,
 }
 
-impl Pair<'_, '_, '_> {
+impl WorkerPair<'_, '_, '_> {
     fn part<'s>(
         &self,
         target: String,

@@ -1,10 +1,10 @@
 //! What templates and patches make of machines, before and after.
 
-use super::Pair;
+use super::WorkerPair;
 use crate::lang::yaml::{Location, NodeRef, pointer_to};
 use crate::model::EffectKind;
 use crate::model::value::has_unknown;
-use crate::simulate::cluster_api::machines::{MIGRATED, Origin, ReplacementPart, is_on_both_sides};
+use crate::simulate::cluster_api::machines::{EffectOrigin, MIGRATED, ReplacementPart, is_on_both_sides};
 use crate::simulate::cluster_api::rollout::kubeadm_config;
 use crate::simulate::cluster_api::rollout::template::{
     TemplateOutcome, differences, summarise, template_outcome,
@@ -15,7 +15,7 @@ use crate::simulate::cluster_api::topology::{Class, text_at};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-impl Pair<'_, '_, '_> {
+impl WorkerPair<'_, '_, '_> {
     /// A machine or bootstrap template, of which the Cluster has a clone.
     pub(super) fn template(
         &self,
@@ -98,14 +98,14 @@ impl Pair<'_, '_, '_> {
     }
 
     /// The template behind a difference, and the patch that makes it.
-    pub(super) fn origin(&self, old: &Template, new: &Template, pointer: &str) -> Origin {
+    pub(super) fn origin(&self, old: &Template, new: &Template, pointer: &str) -> EffectOrigin {
         let operation = |class: &Class<'_>, part: &Template| {
             let written = writer(&part.written, pointer)?.pointer.clone();
             let patch = written.split('/').take(4).collect::<Vec<_>>().join("/");
             let name = text_at(class.object.node, &[&format!("{patch}/name")]).unwrap_or_default();
             Some((name, class.object.node.location_at(&written)))
         };
-        Origin {
+        EffectOrigin {
             template: (
                 new.template_kind.clone(),
                 format!("{}/{}", self.new.class.object.namespace(), new.template_name),

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The alerts of a cluster and the objects whose events they may get; one for all
-/// rules, by [`ClusterView::scene`](crate::lint::ClusterView::scene).
-pub(super) struct Scene<'a> {
+/// rules, by [`ClusterView::alert_index`](crate::lint::ClusterView::alert_index).
+pub(super) struct AlertIndex<'a> {
     pub(super) notifier: Notifier<'a>,
     pub(super) emitters: Vec<SimulatedObject<'a>>,
     /// Their labels, once they are asked for.
@@ -32,9 +32,9 @@ pub(super) struct Scene<'a> {
     known: RefCell<FxHashMap<String, Rc<[usize]>>>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> AlertIndex<'a> {
     /// `None` for a cluster without alerts.
-    pub(super) fn of(world: &'a World, cluster: &'a Cluster) -> Option<Scene<'a>> {
+    pub(super) fn of(world: &'a World, cluster: &'a Cluster) -> Option<AlertIndex<'a>> {
         let notifier = Notifier::new(world, cluster, &ApplyTarget::Local);
         if notifier.alerts.is_empty() {
             return None;
@@ -53,7 +53,7 @@ impl<'a> Scene<'a> {
             names.entry((&item.id.kind, &item.id.name)).or_default().push(at);
         }
         let labels = emitters.iter().map(|_| OnceCell::new()).collect();
-        Some(Scene { notifier, emitters, labels, kinds, names, annotated, known: RefCell::default() })
+        Some(AlertIndex { notifier, emitters, labels, kinds, names, annotated, known: RefCell::default() })
     }
 
     /// Alerts that are not known to be suspended.
