@@ -3,7 +3,7 @@
 //! A [`World`] holds every effective object once, with its memberships: (cluster,
 //! apply target, applied by). A [`Cluster`] starts at an entry point (see
 //! [`entry`]) and grows to a fixpoint: build, take the Flux Kustomizations in
-//! the output, build theirs. What could exist unseen is an [`Opener`]; a
+//! the output, build theirs. What could exist unseen is an [`UnseenMaker`]; a
 //! reference is judged by [`Cluster::lookup`].
 
 mod artifact;
