@@ -1,6 +1,7 @@
 //! Go's own functions.
 
 use super::{Native, percent_v};
+use crate::lang::template::bound::Bound;
 use crate::lang::template::compare;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
@@ -231,7 +232,9 @@ fn println(call: &mut Call<'_>) -> Result<Val> {
 fn printf(call: &mut Call<'_>) -> Result<Val> {
     let format = call.text(0);
     let limit = call.cx.limits.text;
-    let text = sprintf(&mut call.cx.trace, &format, &call.args[1..], limit);
+    let Some(text) = sprintf(&mut call.cx.trace, &format, &call.args[1..], limit) else {
+        return Err(Fault::bound(Bound::Unsupported("printf of a time by a verb that prints an address")));
+    };
     if text.len() > limit {
         call.cx.text(text.len())?;
     }

@@ -1,6 +1,7 @@
 //! Words of a text in other cases, by the rules of xstrings.
 
-use crate::lang::template::error::Result;
+use crate::lang::template::bound::Bound;
+use crate::lang::template::error::{Fault, Result};
 use crate::lang::template::function::Call;
 use crate::lang::template::value::Val;
 
@@ -51,9 +52,17 @@ fn is_punctuation(c: char) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut buffer)))
 }
 
+/// The text of a call. Of one that is cut within a character Go keeps the bytes.
+fn readable(call: &Call<'_>) -> Result<String> {
+    match std::str::from_utf8(call.bytes(0)) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(Fault::bound(Bound::Unsupported("cases of a text that is no UTF-8"))),
+    }
+}
+
 /// `xstrings.ToPascalCase`.
 pub(super) fn camelcase(call: &mut Call<'_>) -> Result<Val> {
-    let text = call.string(0);
+    let text = readable(call)?;
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -91,12 +100,12 @@ pub(super) fn camelcase(call: &mut Call<'_>) -> Result<Val> {
 }
 
 pub(super) fn snakecase(call: &mut Call<'_>) -> Result<Val> {
-    let text = words(&call.string(0), '_');
+    let text = words(&readable(call)?, '_');
     call.made(text)
 }
 
 pub(super) fn kebabcase(call: &mut Call<'_>) -> Result<Val> {
-    let text = words(&call.string(0), '-');
+    let text = words(&readable(call)?, '-');
     call.made(text)
 }
 

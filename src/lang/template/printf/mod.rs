@@ -51,26 +51,35 @@ struct Formatter<'a> {
     limit: usize,
     /// Where the format itself comes from: of what is neither its text nor an operand.
     format: ProvId,
+    /// Whether an address stands in the output.
+    has_address: bool,
 }
 
-/// Formats operands. `limit` is how many bytes may be made; more is cut.
-pub(super) fn sprintf(trace: &mut Trace, format: &Text, args: &[Val], limit: usize) -> Text {
+impl<'a> Formatter<'a> {
+    fn new(trace: &'a mut Trace, limit: usize, format: ProvId) -> Formatter<'a> {
+        Formatter { out: Builder::default(), trace, limit, format, has_address: false }
+    }
+}
+
+/// Formats operands. `limit` is how many bytes may be made; more is cut. `None` where an
+/// address would be printed, which is another one in every run.
+pub(super) fn sprintf(trace: &mut Trace, format: &Text, args: &[Val], limit: usize) -> Option<Text> {
     let format_prov = if format.is_empty() { ProvId::default() } else { format.prov_at(0) };
     // One operand by one verb alone: joined, not copied, so that a loop that appends
     // to a text by `printf "%s%s"` is not quadratic.
     if let Some(text) = joined(trace, format, args) {
-        return text;
+        return Some(text);
     }
-    let mut formatter = Formatter { out: Builder::default(), trace, limit, format: format_prov };
+    let mut formatter = Formatter::new(trace, limit, format_prov);
     formatter.run(format, args);
-    formatter.out.finish()
+    (!formatter.has_address).then(|| formatter.out.finish())
 }
 
 /// A value by `%s`, for messages.
 pub(super) fn shown_as_text(val: &Val) -> String {
     let mut trace = Trace::new(false);
     let format = ProvId::default();
-    let mut formatter = Formatter { out: Builder::default(), trace: &mut trace, limit: 1 << 16, format };
+    let mut formatter = Formatter::new(&mut trace, 1 << 16, format);
     formatter.arg(&bare(val, 0), 's', &Spec::default());
     String::from_utf8_lossy(&formatter.out.bytes).into_owned()
 }
@@ -281,6 +290,8 @@ impl Formatter<'_> {
                 self.text(val, &text, verb, spec, depth);
             }
             Kind::Time(_) | Kind::Version(_) => {
+                // By other verbs Go prints the fields, and a time has a pointer to its zone.
+                self.has_address |= !matches!(verb, 'v' | 's' | 'q' | 'x' | 'X');
                 let prov = self.prov(val.from);
                 let text = Text::new(scalar(val).into_bytes(), prov);
                 self.text(val, &text, verb, spec, depth);
