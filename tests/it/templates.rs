@@ -209,6 +209,24 @@ fn each_bound_is_named() {
     }
 }
 
+/// What another run, or another byte of memory, would print otherwise.
+#[test]
+fn what_cannot_be_known_here_is_no_answer() {
+    for text in [
+        r#"{{ printf "%e" (toDate "2006-01-02" "2024-05-06") }}"#,
+        r#"{{ printf "%s %d" "at" (toDate "2006-01-02" "2024-05-06") }}"#,
+        r#"{{ snakecase (trunc 1 "é") }}"#,
+        r#"{{ kebabcase (trunc 1 "é") }}"#,
+        r#"{{ camelcase (trunc 1 "é") }}"#,
+    ] {
+        let failure = within(text, Limits::default(), 0).expect_err(text);
+        assert!(format!("{failure:?}").contains("Unsupported"), "{text}: {failure:?}");
+    }
+    for text in [r#"{{ printf "%s" (toDate "2006-01-02" "2024-05-06") }}"#, r#"{{ snakecase "éÉ" }}"#] {
+        assert!(within(text, Limits::default(), 0).is_ok(), "{text}");
+    }
+}
+
 #[test]
 fn a_bound_that_is_not_met_changes_nothing() {
     assert_eq!(within("{{ range until 100 }}x{{ end }}", Limits::default(), 1), Ok(100));
