@@ -25,6 +25,7 @@ mod suppression;
 pub(crate) mod usual;
 pub(crate) mod validity;
 mod view;
+mod waits;
 pub(crate) mod workloads;
 
 pub use finding::{Applicability, Finding};

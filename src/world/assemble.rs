@@ -4,7 +4,7 @@
 use super::earlier::{Builds, Earlier};
 use super::entry;
 use super::entry_point::{self, EntryPoint};
-use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed};
+use super::fixpoint::{Grown, Repository, cluster_names, grow, grow_placed, injected_variables};
 use super::index::Index;
 use super::inventory::{Kinds, UnseenMaker, UnseenMakerKind};
 use super::overlays::Overlays;
@@ -194,6 +194,7 @@ impl Joined<'_> {
             tree: one.tree,
             source: one.source,
             settings,
+            injected: injected_variables(config, &one.objects),
             members: Vec::new(),
             written: one.objects.len(),
             applied: one.applied,

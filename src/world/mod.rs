@@ -44,7 +44,7 @@ pub(crate) use source::TreeOf;
 use crate::build::kustomize::Warning;
 use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::build::substitute::{BadVariable, MissingSource, Provided, SubstitutionProblem, Variables};
-use crate::config::Config;
+use crate::config::{Config, Injected};
 use crate::files::{ChartStores, File, FileTree, Snapshot};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef};
 use crate::model::{Called, Certainty, Maker, Name, Object, ObjectId, Unchecked};
@@ -121,6 +121,8 @@ pub struct Cluster {
     pub(crate) source: Option<Called>,
     /// Versions, flags and features.
     pub settings: Settings,
+    /// Variables that something in it adds to those of its Kustomizations.
+    pub(crate) injected: Injected,
     /// Its objects; after those that files hold, those that charts make.
     pub members: Vec<Member>,
     /// How many of the members files hold.
@@ -398,12 +400,18 @@ impl World {
     }
 
     /// The variables of a Flux Kustomization as far as the cluster's objects tell;
-    /// `None` without `spec.postBuild`.
+    /// `None` without `spec.postBuild` where nothing adds any.
     pub fn variables(&self, cluster: &Cluster, id: &ObjectId, node: NodeRef<'_>) -> Option<Variables> {
-        Variables::of(node, &mut |kind, name| {
+        let stated = Variables::of(node, &mut |kind, name| {
             let found = cluster.find(&ApplyTarget::Local, Name::new("", kind, id.namespace.as_deref(), name));
             Provided::by(kind, found.map(|member| self.object(member.object).node.get_ref()))
-        })
+        });
+        if cluster.injected == Injected::No {
+            return stated;
+        }
+        let mut variables = stated.unwrap_or_default();
+        fixpoint::inject(&cluster.injected, &mut variables);
+        Some(variables)
     }
 
     /// Names of the clusters that hold an object, sorted, without repetition.

@@ -20,6 +20,7 @@ impl World {
             tree,
             source,
             settings,
+            injected,
             members,
             applied,
             openers,
@@ -58,6 +59,7 @@ impl World {
             && *written == twin.written
             && applied.len() == twin.applied.len()
             && *settings == twin.settings
+            && *injected == twin.injected
             && sets.len() == twin.sets.len()
             && sets.iter().zip(&twin.sets).all(same_set)
             && releases.len() == twin.releases.len()

@@ -427,3 +427,24 @@ fn orphans_are_found_below_a_directory() {
     }
     assert_eq!(world.orphans_below("lost/web").count(), 2);
 }
+
+/// What lies in a directory of clusters is a cluster, also where the word says what else may
+/// lie there.
+#[test]
+fn clusters_are_called_by_their_directories() {
+    for (roots, names) in [
+        (["kubernetes/clusters/apps", "kubernetes/clusters/infra"], ["apps", "infra"]),
+        (["clusters/prod/apps", "clusters/dev/apps"], ["prod", "dev"]),
+        (["clusters/flux", "clusters/bootstrap"], ["flux", "bootstrap"]),
+        (["kubernetes/prod/flux/config", "kubernetes/dev/flux/config"], ["prod", "dev"]),
+    ] {
+        let syncs = roots.map(|root| (format!("{root}/gotk-sync.yaml"), sync(&format!("./{root}"))));
+        let scratch = Scratch::git(&[(&*syncs[0].0, &*syncs[0].1), (&*syncs[1].0, &*syncs[1].1)]);
+        let mut found: Vec<String> =
+            clusters(&scratch).as_object().expect("clusters").keys().cloned().collect();
+        let mut names = names.map(str::to_owned).to_vec();
+        found.sort();
+        names.sort();
+        assert_eq!(found, names, "{roots:?}");
+    }
+}

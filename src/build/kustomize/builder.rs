@@ -67,6 +67,8 @@ pub(super) type Base = std::result::Result<Arc<Accumulated>, Arc<RefusedBase>>;
 pub(super) struct RefusedBase {
     pub(super) error: BuildError,
     pub(super) read: BTreeSet<FilePath>,
+    /// What was left out of it before: what the refusal may come of.
+    pub(super) left_out: Vec<BuildError>,
 }
 
 /// What a base brings up, finished.
@@ -175,7 +177,7 @@ impl Record {
     }
 
     /// Note what was left out for an error, once.
-    fn note_left_out(&mut self, error: BuildError) {
+    pub(super) fn note_left_out(&mut self, error: BuildError) {
         note(&mut self.noted, &mut self.left_out, (2, &error.message.clone()), error);
     }
 }
@@ -533,7 +535,7 @@ impl Builder<'_> {
 
     /// Whether something was left out so far.
     pub(super) fn is_partial(&self) -> bool {
-        !self.record.partial.is_empty()
+        !self.record.partial.is_empty() || !self.record.left_out.is_empty()
     }
 
     /// Note bytes of a text that is about to be made.

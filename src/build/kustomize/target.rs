@@ -516,7 +516,10 @@ impl Builder<'_> {
         match self.remembered_base(directory, inner, origin) {
             Err(refused) => {
                 self.record.refused.extend(refused.read.iter().cloned());
-                Err(Box::new(refused.error.clone()))
+                let mut causes = refused.left_out.iter().cloned();
+                let first = causes.next();
+                causes.for_each(|cause| self.record.note_left_out(cause));
+                Err(Box::new(first.unwrap_or_else(|| refused.error.clone())))
             }
             Ok(accumulated) => {
                 for inner in &accumulated.record.directories {
@@ -549,7 +552,7 @@ impl Builder<'_> {
             Ok(level) => Ok(Arc::new(Accumulated { level: level.without_index(), record })),
             Err(error) => {
                 let read = record.all_files().cloned().collect();
-                Err(Arc::new(RefusedBase { error: *error, read }))
+                Err(Arc::new(RefusedBase { error: *error, read, left_out: record.left_out }))
             }
         };
         // A circle is one of the whole chain, not of the base.

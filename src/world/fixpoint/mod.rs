@@ -24,3 +24,4 @@ mod walk;
 pub(super) use cluster::{grow, grow_placed};
 pub(super) use grown::{Grown, Repository, built_outcome};
 pub(super) use names::cluster_names;
+pub(super) use shape::{inject, injected_variables};

@@ -22,6 +22,13 @@ fn own_name(entry: &EntryPoint) -> String {
     if !PLAIN.contains(last) {
         return (*last).to_owned();
     }
+    // What lies in `clusters` is a cluster, whatever it is called.
+    if let Some(at) = segments.iter().position(|segment| *segment == "clusters")
+        && let Some(name) = segments.get(at + 1)
+        && segments[at + 1..].iter().all(|segment| PLAIN.contains(segment))
+    {
+        return (*name).to_owned();
+    }
     let above = segments.iter().rev().find(|segment| !PLAIN.contains(segment) && !TOPS.contains(segment));
     let repository = || {
         let url = entry.url.as_deref().filter(|_| entry.tree.is_empty())?;

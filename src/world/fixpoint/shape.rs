@@ -2,7 +2,7 @@
 //! inputs, definitions of Flux Kustomizations, and what changes them on admission.
 
 use super::sets::PROVIDER;
-use crate::build::substitute::{secret_written_by, writes_secrets};
+use crate::build::substitute::{Variables, secret_written_by, writes_secrets};
 use crate::config::{Config, Injected};
 use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{Called, ObjectId, kinds};
@@ -46,16 +46,32 @@ fn is_read(id: &ObjectId) -> bool {
 /// Where an object stands that writes a Secret: at the name of that.
 pub(super) const WRITER: &str = "writer of a Secret";
 
-/// Whether something among the objects of a cluster changes Flux Kustomizations
-/// when they are admitted: a webhook or policy that names their API group, or the
-/// chart of kustomize-mutating-webhook, which adds `postBuild` variables.
-pub(super) fn injects_variables(config: &Config, objects: &[PlacedObject]) -> bool {
+/// The variables that something in a cluster adds: what the configuration says, else any
+/// where something among its objects changes Flux Kustomizations when they are admitted.
+pub(crate) fn injected_variables(config: &Config, objects: &[PlacedObject]) -> Injected {
+    match config.injected() {
+        Some(stated) => stated.clone(),
+        None if changes_kustomizations(objects) => Injected::Any,
+        None => Injected::No,
+    }
+}
+
+/// Adds the variables that something in a cluster adds to those of a Kustomization.
+pub(crate) fn inject(injected: &Injected, variables: &mut Variables) {
+    match injected {
+        Injected::No => {}
+        Injected::Any => variables.open = true,
+        Injected::Names(names) => names.iter().for_each(|name| variables.add_hidden(name)),
+    }
+}
+
+/// Whether something among objects changes Flux Kustomizations when they are admitted: a
+/// webhook or policy that names their API group, or the chart of
+/// kustomize-mutating-webhook, which adds `postBuild` variables.
+fn changes_kustomizations(objects: &[PlacedObject]) -> bool {
     let names_group = |node: NodeRef<'_>| {
         node.items_at("/apiGroups").filter_map(NodeRef::as_str).any(|group| group == kinds::KUSTOMIZE)
     };
-    if let Some(stated) = config.injected() {
-        return *stated != Injected::No;
-    }
     objects.iter().filter(|(_, _, target, _)| *target == ApplyTarget::Local).any(|(id, object, ..)| {
         let node = object.node.get_ref();
         match (id.group(), &*id.kind) {

@@ -2,8 +2,8 @@
 
 use super::beside::by_hand;
 use super::grown::{Grown, Repository};
-use super::shape::{injects_variables, rendered, shapes, shaping};
-use crate::config::TargetConfig;
+use super::shape::{injected_variables, rendered, shapes, shaping};
+use crate::config::{Injected, TargetConfig};
 use crate::lang::yaml::{Node, NodeRef};
 use crate::model::{Called, Certainty, ObjectId};
 use crate::world::entry_point::EntryPoint;
@@ -24,7 +24,7 @@ pub(super) struct Start<'a> {
     /// What shapes builds.
     pub(super) objects: LocalObjects,
     /// Whether something in the cluster may add variables to Kustomizations.
-    pub(super) injects: bool,
+    pub(super) injected: Injected,
     /// API versions that charts add by their definitions.
     pub(super) served: BTreeSet<String>,
 }
@@ -49,7 +49,7 @@ impl<'a> Start<'a> {
             settings,
             objects: given.iter().cloned().collect(),
             given,
-            injects: injects_variables(config, &[]),
+            injected: injected_variables(config, &[]),
             served: BTreeSet::new(),
         }
     }
@@ -76,10 +76,10 @@ impl<'a> Start<'a> {
             settings(self.repository, self.entry, &self.target, placed)
         };
         (self.objects, self.settings) = rayon::join(objects, settings);
-        let injects = injects_variables(config, &grown.objects);
+        let injected = injected_variables(config, &grown.objects);
         let served = capabilities::served(grown.rendered.iter());
-        let is_same = self.objects.len() == started && injects == self.injects && served == self.served;
-        (self.injects, self.served) = (injects, served);
+        let is_same = self.objects.len() == started && injected == self.injected && served == self.served;
+        (self.injected, self.served) = (injected, served);
         is_same
     }
 }

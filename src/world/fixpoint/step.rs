@@ -1,10 +1,10 @@
 //! The step of one Flux Kustomization: what it waits for, and its build where one of
 //! these is another than before.
 
-use super::shape::WRITER;
+use super::shape::{WRITER, inject};
 use super::start::Start;
 use crate::build::substitute::{Provided, Variables};
-use crate::config::{Feature, Injected};
+use crate::config::Feature;
 use crate::files::FileTree;
 use crate::lang::yaml::{Known, Node, NodeRef};
 use crate::model::{Called, Maker, ObjectId};
@@ -37,17 +37,6 @@ pub(super) struct RoundStep {
 }
 
 impl Start<'_> {
-    /// Adds what something in the cluster may add to the variables.
-    fn inject(&self, variables: &mut Variables) {
-        if !self.injects {
-            return;
-        }
-        match self.repository.config.injected() {
-            Some(Injected::Names(names)) => names.iter().for_each(|name| variables.add_hidden(name)),
-            _ => variables.open = true,
-        }
-    }
-
     /// Builds a Flux Kustomization, unless the build that is known is the same;
     /// `paths` says how often each is applied already.
     pub(super) fn step(
@@ -75,7 +64,7 @@ impl Start<'_> {
             Err(outcome) => (Err(outcome), SourceState::Here),
         };
         let mut variables = variables(objects, id, view);
-        self.inject(&mut variables);
+        inject(&self.injected, &mut variables);
         let strict = self.settings.feature(Feature::StrictSubstitution).value == Some(true);
         let inputs =
             Inputs { node: view, tree: tree.as_ref().ok(), path: &path, variables: &variables, strict };

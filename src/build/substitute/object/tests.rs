@@ -97,6 +97,15 @@ fn a_value_may_break_the_document() {
 }
 
 #[test]
+fn a_broken_document_is_told_at_the_value_that_breaks_it() {
+    let text = "a: ${A}\nimage: example.org/app:${UNDEFINED}\nz: ${A}\n";
+    let result = substitute(object(text).get_ref(), &variables(), false).expect("emitted");
+    let broken = result.problems.iter().find(|found| matches!(found.kind, ProblemKind::BrokenYaml { .. }));
+    let place = broken.and_then(|found| found.location.clone()).expect("a place");
+    assert_eq!(&text[place.start as usize..place.end as usize], "example.org/app:${UNDEFINED}");
+}
+
+#[test]
 fn strict_mode_leaves_undefined_values_unknown() {
     let object = object("v: ${B}\nw: ${B:-x}\n");
     let lenient = substitute(object.get_ref(), &variables(), false).expect("emitted").node;

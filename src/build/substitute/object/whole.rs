@@ -56,14 +56,14 @@ pub(super) fn whole(
         Ok(root) => root,
         Err(_) if is_open => return failed(problems, without_expressions(object)),
         Err(message) => {
-            problems.push(broken(object, message));
+            problems.push(broken(object, variables, strict, message));
             return failed(problems, without_expressions(object));
         }
     };
     let mut merge = Merge { variables, unknowns, holes, problems, failure: None };
     let node = merge.node(root.get_ref(), Some(object), &Trail::Root, 0);
     if let Some(message) = merge.failure {
-        merge.problems.push(broken(object, message));
+        merge.problems.push(broken(object, variables, strict, message));
         return failed(merge.problems, without_expressions(object));
     }
     Ok(Substituted { node, problems: merge.problems })
@@ -74,12 +74,12 @@ fn of_object(object: NodeRef<'_>, kind: ProblemKind) -> SubstitutionProblem {
     SubstitutionProblem { kind, pointer: String::new(), location: object.location() }
 }
 
-/// That the substituted text is no YAML, where the first expression stands.
-fn broken(object: NodeRef<'_>, message: String) -> SubstitutionProblem {
+/// That the substituted text is no YAML, where the value stands that breaks it.
+fn broken(object: NodeRef<'_>, variables: &Variables, strict: bool, message: String) -> SubstitutionProblem {
     SubstitutionProblem {
         kind: ProblemKind::BrokenYaml { message },
         pointer: String::new(),
-        location: first_expression(object),
+        location: breaking(object, variables, strict),
     }
 }
 
@@ -161,14 +161,29 @@ fn visit(
     }
 }
 
-fn first_expression(object: NodeRef<'_>) -> Option<Location> {
-    let mut first = None;
+/// The first value that is no YAML by itself when it is substituted, else the first one
+/// with an expression.
+fn breaking(object: NodeRef<'_>, variables: &Variables, strict: bool) -> Option<Location> {
+    let (mut first, mut culprit) = (None, None);
     visit(object, &Trail::Root, 0, &mut |node, _, _| {
         if first.is_none() {
             first = node.location();
         }
+        if culprit.is_none() && breaks(node, variables, strict) {
+            culprit = node.location();
+        }
     });
-    first.or_else(|| object.location())
+    culprit.or(first).or_else(|| object.location())
+}
+
+/// Whether a value is no YAML by itself when it is substituted.
+fn breaks(node: NodeRef<'_>, variables: &Variables, strict: bool) -> bool {
+    let substituted = || {
+        let text = emit::to_yaml(node).ok()?;
+        let expansion = expand(&parse(&text).ok()?, variables, strict).ok()?;
+        Some(format!("value: {}", expansion.example("x")?))
+    };
+    substituted().is_some_and(|text| read(&text).is_err())
 }
 
 /// The object with everything that substitution would have changed unknown.

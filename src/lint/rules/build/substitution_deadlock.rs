@@ -6,12 +6,12 @@
 use super::title;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::rules::reference::known_name;
+use crate::lint::waits::Waits;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
-use crate::model::references::{Reference, Role, references};
+use crate::model::references::{Role, references};
 use crate::model::{Certainty, kinds};
 use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
     id: "substitution-deadlock",
@@ -137,7 +137,7 @@ impl<'a> Providers<'a> {
     }
 }
 
-/// Objects that make one Secret that are looked at, and Kustomizations that one waits for.
+/// Objects that make one Secret that are looked at.
 const MOST: usize = 256;
 
 /// The name of the ConfigMap or Secret that an object is or makes.
@@ -181,49 +181,4 @@ fn reaches(node: NodeRef<'_>, namespace: &str) -> bool {
             || selector.is_map() && selector.entries().next().is_none()
     };
     named || selectors.into_iter().any(by_label)
-}
-
-/// Who waits for whom: by `dependsOn`, and for what applies it.
-struct Waits {
-    direct: Vec<Vec<u32>>,
-    known: FxHashMap<(u32, u32), bool>,
-}
-
-impl Waits {
-    fn of(applied: &[Applied]) -> Waits {
-        let mut places: FxHashMap<(Option<&str>, &str), u32> = FxHashMap::default();
-        for (index, one) in applied.iter().enumerate() {
-            places.entry((one.id.namespace.as_deref(), &*one.id.name)).or_insert(index as u32);
-        }
-        let direct = |one: &Applied| {
-            let named = references(&one.id, one.node.get_ref());
-            let dependencies = named.iter().filter(|named| named.role == Role::DependsOn);
-            let found = |named: &Reference<'_>| {
-                places.get(&(named.namespace.as_deref(), named.name.as_deref()?)).copied()
-            };
-            dependencies.filter_map(found).chain(one.parent).collect()
-        };
-        Waits { direct: applied.iter().map(direct).collect(), known: FxHashMap::default() }
-    }
-
-    /// Whether one is the other, or waits for it, as far as [`MOST`] of them tell.
-    fn does_for(&mut self, from: u32, on: u32) -> bool {
-        if let Some(known) = self.known.get(&(from, on)) {
-            return *known;
-        }
-        let mut seen = BTreeSet::new();
-        let mut open = vec![from];
-        let mut answer = false;
-        while let Some(at) = open.pop().filter(|_| seen.len() < MOST) {
-            if at == on {
-                answer = true;
-                break;
-            }
-            if seen.insert(at) {
-                open.extend(&self.direct[at as usize]);
-            }
-        }
-        self.known.insert((from, on), answer);
-        answer
-    }
 }

@@ -217,15 +217,22 @@ fn roots<'a>(view: &ClusterView<'a>) -> impl Iterator<Item = &'a str> {
     roots.filter_map(|applied| applied.id.namespace.as_deref()).chain(source)
 }
 
+/// The namespaces that are there whatever a release does: those that are applied, and those
+/// of what runs Flux.
+pub(super) fn applied(view: &ClusterView<'_>) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = roots(view).map(str::to_owned).collect();
+    let local = view.of_kind("", "Namespace").filter(|(member, _)| member.target == ApplyTarget::Local);
+    names.extend(local.map(|(_, namespace)| namespace.id.name.to_string()));
+    names
+}
+
 /// The namespaces that the cluster has: those that are applied, those of what runs Flux,
 /// and those that releases and their charts make.
 fn made(view: &ClusterView<'_>) -> BTreeSet<String> {
-    let mut made: BTreeSet<String> = roots(view).map(str::to_owned).collect();
+    let mut made = applied(view);
     for (_, object) in view.written().filter(|(member, _)| member.target == ApplyTarget::Local) {
         let (id, node) = (&object.id, object.node.get_ref());
-        if id.is("", "Namespace") {
-            made.insert(id.name.to_string());
-        } else if is_helm_release(id) {
+        if is_helm_release(id) {
             made.extend(of_release(id, node));
         } else if let Some(pointer) = namespaces::maker(id) {
             made.extend(node.str_at(pointer).map(|name| name.into_owned()));
@@ -234,16 +241,21 @@ fn made(view: &ClusterView<'_>) -> BTreeSet<String> {
     made
 }
 
-/// The namespaces that a release makes.
+/// The namespaces that a release makes: that of `createNamespace`, and those that come
+/// with its chart.
 fn of_release(id: &ObjectId, node: NodeRef<'_>) -> Vec<String> {
-    let target = node.str_at("/spec/targetNamespace").map(|name| name.into_owned());
-    let own = target.or_else(|| id.namespace.as_deref().map(str::to_owned));
-    let creates = ["/spec/install/createNamespace", "/spec/upgrade/createNamespace"]
-        .iter()
-        .any(|pointer| node.at(pointer).and_then(NodeRef::as_bool) == Some(true));
-    let mut made: Vec<String> = own.filter(|_| creates).into_iter().collect();
+    let mut made: Vec<String> = created(id, node).into_iter().collect();
     let chart = node.str_at("/spec/chart/spec/chart").or_else(|| node.str_at("/spec/chartRef/name"));
     let chart = chart.as_deref().map_or("", |chart| chart.rsplit('/').next().unwrap_or(chart));
     made.extend(namespaces::of_chart(chart).iter().map(|name| (*name).to_owned()));
     made
+}
+
+/// The namespace that a release makes by `createNamespace`.
+pub(super) fn created(id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
+    let creates = ["/spec/install/createNamespace", "/spec/upgrade/createNamespace"]
+        .iter()
+        .any(|pointer| node.at(pointer).and_then(NodeRef::as_bool) == Some(true));
+    let target = node.str_at("/spec/targetNamespace").map(|name| name.into_owned());
+    target.or_else(|| id.namespace.as_deref().map(str::to_owned)).filter(|_| creates)
 }

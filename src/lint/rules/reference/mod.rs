@@ -12,6 +12,7 @@ pub(crate) mod malformed_duration;
 pub(crate) mod malformed_health_check;
 pub(crate) mod missing_namespace;
 pub(crate) mod missing_reference;
+pub(crate) mod namespace_deadlock;
 pub(crate) mod removed_api_version;
 pub(crate) mod removed_kubernetes_api;
 pub(crate) mod shared_release_name;

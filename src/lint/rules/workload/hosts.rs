@@ -76,6 +76,11 @@ fn after(text: &str, at: usize) -> usize {
     text.as_bytes()[at..].iter().take(LONGEST + 1).take_while(|byte| is_of_host(**byte)).count()
 }
 
+/// How many dashes a text begins with: `:-` stands before the default of a shell's variable.
+fn dashes(text: &str) -> usize {
+    text.bytes().take_while(|byte| *byte == b'-').take(LONGEST).count()
+}
+
 /// The number of a port that stands at a place, behind its colon.
 fn port(text: &str, at: usize) -> Option<&str> {
     let rest = text.as_bytes().get(at..)?.strip_prefix(b":")?;
@@ -96,12 +101,14 @@ fn of_services(text: &str) -> Vec<ServiceHost<'_>> {
         let Some((names, namespace)) = host.rsplit_once('.') else { continue };
         // The Pods of a headless Service have names before the Service's.
         let name = names.rsplit('.').next().unwrap_or(names);
+        let dashes = dashes(host);
+        let name = name.trim_start_matches('-');
         if length > LONGEST || is_open(host) || name.is_empty() || namespace.is_empty() {
             continue;
         }
         let end = at + 4 + after(text, at + 4);
         let port = port(text, end);
-        let part = at - length..port.map_or(end, |port| end + 1 + port.len());
+        let part = at - length + dashes..port.map_or(end, |port| end + 1 + port.len());
         found.push(ServiceHost { part, name, namespace: Some(namespace), port, form: HostForm::Service });
     }
     found
@@ -116,6 +123,7 @@ fn others<'t>(text: &'t str, found: &mut Vec<ServiceHost<'t>>) {
             true => behind_user(text, colon + 3),
             false => colon - before(text, colon),
         };
+        let start = start + dashes(&text[start..]);
         if start < end_of_last {
             continue;
         }
@@ -183,6 +191,8 @@ mod tests {
     fn hosts_are_found_in_the_forms_that_resolve() {
         assert_eq!(read("http://api.shop.svc.cluster.local:80/v1"), [("api", Some("shop"), Some("80"))]);
         assert_eq!(read("x-0.x.shop.svc"), [("x", Some("shop"), None)]);
+        assert_eq!(read("H=\"${H:-api.shop.svc.cluster.local}\""), [("api", Some("shop"), None)]);
+        assert_eq!(read("H=${H:-api.shop:80}"), [("api", Some("shop"), Some("80"))]);
         assert_eq!(read("http://api.shop:80/v1"), [("api", Some("shop"), Some("80"))]);
         assert_eq!(read("https://api.shop/v1"), [("api", Some("shop"), None)]);
         assert_eq!(read("db-rw.shop:5432"), [("db-rw", Some("shop"), Some("5432"))]);
