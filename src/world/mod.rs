@@ -227,6 +227,8 @@ pub enum Outcome {
     Built {
         /// See above.
         partial: Vec<(Unchecked, String, Option<Location>)>,
+        /// Whether some of that may change objects that are there.
+        may_change: bool,
         /// Variables with names or values that fail the build.
         bad_variables: Vec<BadVariable>,
         /// Sources of variables that are known to be missing, which fails it.

@@ -345,7 +345,7 @@ pub(crate) fn is_stated(cluster: &Cluster) -> bool {
     cluster.name.is_some() && cluster.certainty == Certainty::Stated
 }
 
-/// Whether what applies an object was built without a part left out: what isn't
+/// Whether nothing that a build left out may change what applies an object: what isn't
 /// there is missing then.
 pub(crate) fn is_whole(cluster: &Cluster, member: &Member) -> bool {
     is_whole_build(cluster, member.maker.kustomization().map(|applied| &cluster.applied[applied as usize]))
@@ -358,7 +358,7 @@ pub(crate) fn is_whole_build(cluster: &Cluster, applied: Option<&Applied>) -> bo
         return false;
     }
     match applied.map(|applied| &applied.outcome) {
-        Some(Outcome::Built { partial, .. }) => partial.is_empty(),
+        Some(Outcome::Built { may_change, .. }) => !may_change,
         Some(_) => false,
         None => true,
     }

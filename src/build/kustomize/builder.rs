@@ -380,7 +380,7 @@ impl Builder<'_> {
                 Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
             }
             EntryTarget::Remote => {
-                self.omit(Omitted::Remote, &entry.value, &entry.node);
+                self.omit(Omitted::RemoteChange, &entry.value, &entry.node);
                 let message = format!("{} is on another host", entry.value);
                 Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
             }

@@ -131,8 +131,10 @@ pub struct Partial {
 /// What a build leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Omitted {
-    /// A base, component or file on another host.
+    /// A base or manifest on another host: objects that are missing.
     Remote,
+    /// A component, a patch or a configuration on another host: it may change any object.
+    RemoteChange,
     /// A file of a generator on another host: the object is made, its content is unknown.
     RemoteContent,
     /// A chart that kustomize would render with helm.
@@ -144,10 +146,15 @@ pub enum Omitted {
 }
 
 impl Omitted {
+    /// Whether it may change objects that are there.
+    pub fn may_change(self) -> bool {
+        matches!(self, Omitted::RemoteChange | Omitted::Plugin)
+    }
+
     /// What it is under "not checked".
     pub fn unchecked(self) -> Unchecked {
         match self {
-            Omitted::Remote => Unchecked::RemoteBase,
+            Omitted::Remote | Omitted::RemoteChange => Unchecked::RemoteBase,
             Omitted::RemoteContent => Unchecked::RemoteFile,
             Omitted::Helm => Unchecked::HelmChart,
             Omitted::Plugin => Unchecked::KustomizePlugin,

@@ -471,7 +471,7 @@ impl Builder<'_> {
                 return Err(BuildError::new(ErrorClass::Path, message, place));
             }
             EntryTarget::Remote => {
-                self.omit(Omitted::Remote, &entry.value, &entry.node);
+                self.omit(Omitted::RemoteChange, &entry.value, &entry.node);
                 return Ok(accumulator);
             }
         };

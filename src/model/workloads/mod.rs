@@ -4,6 +4,8 @@
 //! run; those of Flux stand in [`super::references`].
 
 mod derived;
+mod field;
+mod operated;
 mod operators;
 mod pods;
 mod reference;

@@ -6,6 +6,11 @@
 //! `api/v1`; KEDA `apis/keda/v1alpha1`; `kubernetes/autoscaler` `autoscaling.k8s.io/v1`;
 //! external-snapshotter `volumesnapshot/v1`; prometheus-operator `monitoring/v1`.
 
+use super::field::{
+    BACKEND, CONFIG_MAP, ISSUER, NAME, Name, SECRET, SERVICE, SNAPSHOT_CLASS, STORAGE_CLASS, TLS, Target,
+    WorkloadField, field, with_keys, with_port,
+};
+use super::operated;
 use super::pods::pod_spec;
 use super::reference::WorkloadReference;
 use super::scope::is_cluster_scoped;
@@ -13,71 +18,14 @@ use crate::lang::yaml::NodeRef;
 use crate::model::{ObjectId, kinds};
 use std::borrow::Cow;
 
-/// How a field refers.
-struct WorkloadField {
-    /// `*` stands for each item of a list.
-    pointer: &'static str,
-    target: Target,
-    name: Name,
-    /// Where the keys of the target stand below the field.
-    keys: &'static [&'static str],
-    /// Where the port stands below the field.
-    port: &'static [&'static str],
-    consequence: &'static str,
-}
-
-/// The kind of a target.
-enum Target {
-    /// Always this.
-    Kind(&'static str, &'static str),
-    /// Fields `group`, `apiGroup` or `apiVersion`, and `kind`, with what they are by default.
-    Stated(&'static str, &'static str),
-}
-
-/// Where the name stands.
-enum Name {
-    /// In a field of this key.
-    At(&'static str),
-    /// The field is the name.
-    Itself,
-}
-
-const fn field(
-    pointer: &'static str,
-    target: Target,
-    name: Name,
-    consequence: &'static str,
-) -> WorkloadField {
-    WorkloadField { pointer, target, name, keys: &[], port: &[], consequence }
-}
-
-const fn with_keys(keys: &'static [&'static str], field: WorkloadField) -> WorkloadField {
-    WorkloadField { keys, ..field }
-}
-
-const fn with_port(port: &'static [&'static str], field: WorkloadField) -> WorkloadField {
-    WorkloadField { port, ..field }
-}
-
-const CONFIG_MAP: Target = Target::Kind("", "ConfigMap");
-const SECRET: Target = Target::Kind("", "Secret");
-const SERVICE: Target = Target::Kind("", "Service");
-const NAME: Name = Name::At("name");
-
 const ENVIRONMENT: &str = "the container is not started (CreateContainerConfigError) until it exists";
 const MOUNT: &str = "the kubelet can't mount the volume: the Pod stays in ContainerCreating until it exists";
 const CLAIM: &str = "the Pod is not scheduled until the claim exists";
 const PULL: &str = "images of a private registry can't be pulled without it";
 const ACCOUNT: &str = "the API server refuses the Pods until the account exists: none is made";
 const CLASS: &str = "the API server refuses the Pods while the class does not exist: none is made";
-const BACKEND: &str = "requests to this route are answered with an error (503 or 500)";
 const ROUTE_BACKEND: &str = "the route reports ResolvedRefs=False, and its requests are answered with 500";
 const PARENT: &str = "nothing takes the route in: it serves no request";
-const TLS: &str = "the controller serves its default certificate, or none";
-const ISSUER: &str = "the certificate is never issued";
-const STORE: &str = "the ExternalSecret reports SecretSyncedError, and its Secret is never made";
-const DATABASE: &str = "the operator waits for it and does not go on with the cluster";
-const BACKUP: &str = "the operator waits for it: nothing is backed up or restored";
 const STORAGE: &str = "the claim stays Pending: no volume is made for it";
 const SNAPSHOT: &str = "no snapshot is taken";
 const SCALE: &str = "nothing is scaled";
@@ -85,8 +33,6 @@ const RIGHTS: &str = "the API server takes the binding, but nobody gets the righ
 const WEBHOOK: &str =
     "the API server can't call it: requests that it is for are refused, unless failures are ignored";
 const MONITOR: &str = "nothing is scraped there";
-const STORAGE_CLASS: Target = Target::Kind("storage.k8s.io", "StorageClass");
-const SNAPSHOT_CLASS: Target = Target::Kind("snapshot.storage.k8s.io", "VolumeSnapshotClass");
 const WORKLOAD: Target = Target::Stated("apps", "Deployment");
 
 /// Fields of a Pod's spec.
@@ -274,103 +220,6 @@ static GATEWAY: &[WorkloadField] = &[
     ),
 ];
 
-static CERTIFICATE: &[WorkloadField] =
-    &[field("/spec/issuerRef", Target::Stated("cert-manager.io", "Issuer"), NAME, ISSUER)];
-
-static EXTERNAL_SECRET: &[WorkloadField] = &[
-    field("/spec/secretStoreRef", Target::Stated("external-secrets.io", "SecretStore"), NAME, STORE),
-    field(
-        "/spec/data/*/sourceRef/storeRef",
-        Target::Stated("external-secrets.io", "SecretStore"),
-        NAME,
-        STORE,
-    ),
-    field(
-        "/spec/dataFrom/*/sourceRef/storeRef",
-        Target::Stated("external-secrets.io", "SecretStore"),
-        NAME,
-        STORE,
-    ),
-    field(
-        "/spec/dataFrom/*/sourceRef/generatorRef",
-        Target::Stated("generators.external-secrets.io", ""),
-        NAME,
-        STORE,
-    ),
-    field("/spec/target/template/templateFrom/*/configMap", CONFIG_MAP, NAME, STORE),
-    field("/spec/target/template/templateFrom/*/secret", SECRET, NAME, STORE),
-];
-
-static CLUSTER_EXTERNAL_SECRET: &[WorkloadField] = &[field(
-    "/spec/externalSecretSpec/secretStoreRef",
-    Target::Stated("external-secrets.io", "SecretStore"),
-    NAME,
-    STORE,
-)];
-
-static PUSH_SECRET: &[WorkloadField] = &[
-    field(
-        "/spec/secretStoreRefs/*",
-        Target::Stated("external-secrets.io", "SecretStore"),
-        NAME,
-        "nothing is pushed",
-    ),
-    field("/spec/selector/secret", SECRET, NAME, "nothing is pushed"),
-];
-
-static REPLICATION_SOURCE: &[WorkloadField] = &[
-    field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
-    field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
-    field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
-    field("/spec/kopia/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
-    field("/spec/sourcePVC", Target::Kind("", "PersistentVolumeClaim"), Name::Itself, BACKUP),
-    field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
-    field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
-    field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
-];
-
-static REPLICATION_DESTINATION: &[WorkloadField] = &[
-    field("/spec/restic/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
-    field("/spec/restic/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
-    field("/spec/kopia/storageClassName", STORAGE_CLASS, Name::Itself, BACKUP),
-    field("/spec/kopia/volumeSnapshotClassName", SNAPSHOT_CLASS, Name::Itself, BACKUP),
-    field("/spec/restic/repository", SECRET, Name::Itself, BACKUP),
-    field("/spec/kopia/repository", SECRET, Name::Itself, BACKUP),
-    field("/spec/rclone/rcloneConfig", SECRET, Name::Itself, BACKUP),
-];
-
-static POSTGRES: &[WorkloadField] = &[
-    field("/spec/storage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
-    field("/spec/walStorage/storageClass", STORAGE_CLASS, Name::Itself, DATABASE),
-    field("/spec/superuserSecret", SECRET, NAME, DATABASE),
-    field("/spec/bootstrap/initdb/secret", SECRET, NAME, DATABASE),
-    with_keys(&["key"], field("/spec/externalClusters/*/password", SECRET, NAME, DATABASE)),
-    with_keys(
-        &["key"],
-        field("/spec/externalClusters/*/barmanObjectStore/s3Credentials/accessKeyId", SECRET, NAME, DATABASE),
-    ),
-    with_keys(
-        &["key"],
-        field(
-            "/spec/externalClusters/*/barmanObjectStore/s3Credentials/secretAccessKey",
-            SECRET,
-            NAME,
-            DATABASE,
-        ),
-    ),
-    with_keys(
-        &["key"],
-        field("/spec/backup/barmanObjectStore/s3Credentials/accessKeyId", SECRET, NAME, BACKUP),
-    ),
-    with_keys(
-        &["key"],
-        field("/spec/backup/barmanObjectStore/s3Credentials/secretAccessKey", SECRET, NAME, BACKUP),
-    ),
-];
-
-static POSTGRES_OF_CLUSTER: &[WorkloadField] =
-    &[field("/spec/cluster", Target::Kind("postgresql.cnpg.io", "Cluster"), NAME, DATABASE)];
-
 /// Fields of a kind beside those of its Pods.
 fn fields(id: &ObjectId) -> &'static [WorkloadField] {
     match (id.group(), &*id.kind) {
@@ -391,20 +240,12 @@ fn fields(id: &ObjectId) -> &'static [WorkloadField] {
         ("networking.k8s.io", "Ingress") => INGRESS,
         ("gateway.networking.k8s.io", kind) if kind.ends_with("Route") => ROUTE,
         ("gateway.networking.k8s.io", "Gateway") => GATEWAY,
-        ("cert-manager.io", "Certificate") => CERTIFICATE,
-        ("external-secrets.io", "ExternalSecret") => EXTERNAL_SECRET,
-        ("external-secrets.io", "ClusterExternalSecret") => CLUSTER_EXTERNAL_SECRET,
-        ("external-secrets.io", "PushSecret") => PUSH_SECRET,
-        ("volsync.backube", "ReplicationSource") => REPLICATION_SOURCE,
-        ("volsync.backube", "ReplicationDestination") => REPLICATION_DESTINATION,
-        ("postgresql.cnpg.io", "Cluster") => POSTGRES,
-        ("postgresql.cnpg.io", "ScheduledBackup" | "Backup" | "Pooler" | "Database") => POSTGRES_OF_CLUSTER,
-        _ => &[],
+        _ => operated::fields(id),
     }
 }
 
 /// Kinds of targets about which something is known: of others nothing is told.
-const JUDGED: [(&str, &str); 31] = [
+const JUDGED: [(&str, &str); 34] = [
     ("", "ConfigMap"),
     ("", "Namespace"),
     ("apps", "Deployment"),
@@ -427,6 +268,9 @@ const JUDGED: [(&str, &str); 31] = [
     ("external-secrets.io", "SecretStore"),
     ("gateway.networking.k8s.io", "Gateway"),
     ("gateway.networking.k8s.io", "GatewayClass"),
+    ("gateway.networking.k8s.io", "HTTPRoute"),
+    ("gateway.networking.k8s.io", "GRPCRoute"),
+    ("gateway.networking.k8s.io", "TLSRoute"),
     ("networking.k8s.io", "IngressClass"),
     ("node.k8s.io", "RuntimeClass"),
     ("postgresql.cnpg.io", "Cluster"),
@@ -533,7 +377,8 @@ fn read<'a>(
     Some(WorkloadReference {
         pointer: pointer.to_owned(),
         name_node,
-        name: name_node.as_str().filter(|name| !name.is_empty()),
+        // `NAME@PROVIDER` is an object of another program.
+        name: name_node.as_str().filter(|name| !name.is_empty() && !name.contains('@')),
         group,
         kind,
         namespace,

@@ -36,6 +36,8 @@ pub struct FluxBuild {
     pub objects: Vec<Arc<BuiltObject>>,
     /// What was left out: why, the thing, and where.
     pub partial: Vec<(Unchecked, String, Option<Location>)>,
+    /// Whether some of that may change objects that are there.
+    pub may_change: bool,
     /// Variables with names or values that fail the build.
     pub bad_variables: Vec<BadVariable>,
     /// Sources of variables that are known to be missing, which fails it.
@@ -277,6 +279,7 @@ fn accumulate_noting(
     };
     let run = |rewrite: Rewrite| with_best_effort(|best_effort| attempt(rewrite.clone(), best_effort));
     unknown::settle(&mut rewrite, &mut out.partial);
+    out.may_change = !out.partial.is_empty();
     if !unknown::is_in(&rewrite) {
         out.take(run(rewrite)?);
         return Ok(out);
@@ -291,6 +294,7 @@ fn accumulate_noting(
     let built = pair(&rewrite, &|rewrite| attempt(rewrite, false)).or_else(|_| {
         // Nobody knows whether these would fit.
         unknown::drop_lists(&mut rewrite, &mut out.partial);
+        out.may_change = true;
         pair(&rewrite, &run)
     });
     let (mut one, other) = built?;
@@ -398,6 +402,7 @@ impl FluxBuild {
             let files = files.collect();
             self.objects.push(Arc::new(BuiltObject::new(resource.node, files)));
         }
+        self.may_change |= build.partial.iter().any(|partial| partial.what.may_change());
         let partial = build
             .partial
             .into_iter()

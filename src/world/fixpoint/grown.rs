@@ -65,6 +65,7 @@ impl Grown {
 pub(crate) fn built_outcome(build: &FluxBuild) -> Outcome {
     Outcome::Built {
         partial: build.partial.clone(),
+        may_change: build.may_change,
         bad_variables: build.bad_variables.clone(),
         missing_sources: build.missing_sources.clone(),
         unusable: build.unusable.clone(),
@@ -75,9 +76,10 @@ pub(crate) fn built_outcome(build: &FluxBuild) -> Outcome {
 impl Outcome {
     pub(crate) fn again(&self) -> Outcome {
         match self {
-            Outcome::Built { partial, bad_variables, missing_sources, unusable, warnings } => {
+            Outcome::Built { partial, may_change, bad_variables, missing_sources, unusable, warnings } => {
                 Outcome::Built {
                     partial: partial.clone(),
+                    may_change: *may_change,
                     bad_variables: bad_variables.clone(),
                     missing_sources: missing_sources.clone(),
                     unusable: unusable.clone(),

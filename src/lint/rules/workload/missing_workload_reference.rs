@@ -198,13 +198,14 @@ fn level(
         None if &*reference.kind == "ServiceAccount" && !is_near => Some(Level::Warning),
         None => Some(Level::Error),
         Some(UnseenCause::Unapplied) => None,
-        // Charts bring issuers of a namespace; those of a cluster are written where it is.
+        // Charts bring issuers and stores of a namespace; those of a cluster are written where
+        // it is.
         Some(UnseenCause::Maker(_))
-            if &*reference.kind == "ClusterIssuer"
+            if matches!(&*reference.kind, "ClusterIssuer" | "ClusterSecretStore")
                 && reference
                     .name
                     .as_deref()
-                    .is_some_and(|name| workloads.has_others("ClusterIssuer", name)) =>
+                    .is_some_and(|name| workloads.has_others(&reference.kind, name)) =>
         {
             Some(Level::Warning)
         }

@@ -3,11 +3,13 @@
 mod hosts;
 mod known_names;
 mod labels;
+pub(crate) mod malformed_image;
 pub(crate) mod missing_data_key;
 pub(crate) mod missing_reference_grant;
 pub(crate) mod missing_workload_reference;
 pub(crate) mod selector_matches_nothing;
 pub(crate) mod unattached_route;
+pub(crate) mod undefined_name_in_object;
 pub(crate) mod undefined_name_in_pod;
 pub(crate) mod unknown_service_host;
 pub(crate) mod unknown_service_port;

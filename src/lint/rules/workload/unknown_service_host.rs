@@ -10,10 +10,11 @@ use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::{Name, kinds};
+use crate::model::{Name, kinds, namespaces};
 use crate::world::{ApplyTarget, Effective, UnseenMakerKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unknown-service-host",
@@ -57,7 +58,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     let is_here = namespaces.contains(namespace);
                     let is_sure =
                         !is_here && (host.form != HostForm::Service || has_domain(&text[host.part.clone()]));
-                    let meant = is_sure.then(|| meant.of(workloads, &host)).flatten();
+                    let moved = || meant.moved(&host, has_domain(&text[host.part.clone()]));
+                    let meant = is_sure.then(|| meant.of(workloads, &host).or_else(moved)).flatten();
                     let host = PlacedHost { namespace, host };
                     let place = places.location(&host.host).filter(|_| is_here || meant.is_some());
                     // What an alias repeats is written once.
@@ -148,20 +150,41 @@ fn namespace_of(object: &Effective) -> Option<Cow<'_, str>> {
     target.or_else(|| object.id.namespace.as_deref().map(Cow::Borrowed))
 }
 
-/// The namespaces that a misspelled one may mean.
-struct MeantNamespaces<'a>(Option<Words<&'a str>>);
+/// The namespaces that a wrong one may mean.
+struct MeantNamespaces<'a>(Option<(Words<&'a str>, ServiceNamespaces<'a>)>);
+
+/// The namespaces of Services and of releases, by their names.
+type ServiceNamespaces<'a> = FxHashMap<&'a str, BTreeSet<&'a str>>;
 
 impl<'a> MeantNamespaces<'a> {
     /// Of a cluster that is stated: of what nobody applies a part may be anywhere.
-    fn of_cluster(view: &ClusterView<'_>, namespaces: &FxHashSet<&'a str>) -> MeantNamespaces<'a> {
-        MeantNamespaces(view.cluster.name.is_some().then(|| namespaces.iter().copied().collect()))
+    fn of_cluster(view: &ClusterView<'a>, namespaces: &FxHashSet<&'a str>) -> MeantNamespaces<'a> {
+        if view.cluster.name.is_none() {
+            return MeantNamespaces(None);
+        }
+        let mut by_name = ServiceNamespaces::default();
+        for (_, object) in view.written().filter(|(member, _)| member.target == ApplyTarget::Local) {
+            let is_one = object.id.is("", "Service") || kinds::is_helm_release(&object.id);
+            if let Some(namespace) = object.id.namespace.as_deref().filter(|_| is_one) {
+                by_name.entry(&object.id.name).or_default().insert(namespace);
+            }
+        }
+        MeantNamespaces(Some((namespaces.iter().copied().collect(), by_name)))
+    }
+
+    /// The only one that has the Service of a host which is one of the cluster for sure.
+    fn moved(&self, host: &ServiceHost<'_>, is_of_cluster: bool) -> Option<&'a str> {
+        let (_, by_name) = self.0.as_ref()?;
+        let given = host.namespace.is_none_or(namespaces::is_given);
+        let known = by_name.get(host.name).filter(|known| is_of_cluster && !given && known.len() == 1);
+        known.and_then(|known| known.first().copied())
     }
 
     /// The one that differs in a single letter; of short names and of those that count
     /// (`team-1`) another one may as well be meant, unless that one has the Service, too. A
     /// host without `.svc` may be any, so that of it the Service is always wanted.
     fn of(&self, workloads: &Workloads<'_>, host: &ServiceHost<'_>) -> Option<&'a str> {
-        let (words, namespace) = (self.0.as_ref()?, host.namespace?);
+        let ((words, _), namespace) = (self.0.as_ref()?, host.namespace?);
         let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
         let has_service = |known: &str| {
             let wanted = Name::new("", "Service", Some(known), host.name);
