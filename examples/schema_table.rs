@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The directory holds `flux.json`, `cluster-api.json`, `flux-neighbours.json` and
-//! `kubernetes.json`. Equal nodes of all products become one; an object that a CRD
+//! `kubernetes.json`; or, for `src/schema/operators.bin`, the files that `.ci/operator-schemas`
+//! writes. Equal nodes of all products become one; an object that a CRD
 //! closes by saying nothing is closed in words; `metadata` of a custom resource
 //! becomes Kubernetes' ObjectMeta. The format is that of `forebay::internals::schema::table`,
 //! which a test decodes in full.
@@ -22,22 +23,41 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(from), Some(to)) = (arguments.next(), arguments.next()) else {
         return Err("usage: schema_table DIRECTORY OUTPUT".into());
     };
+    let is_first = Path::new(&from).join("kubernetes.json").exists();
+    let mut names: Vec<String> = table::PRODUCTS.map(|name| format!("{name}.json")).to_vec();
+    if !is_first {
+        let files =
+            std::fs::read_dir(&from)?.map(|file| Ok(file?.file_name().to_string_lossy().into_owned()));
+        names = files.collect::<std::io::Result<_>>()?;
+        names.sort();
+    }
     let mut products = Vec::new();
-    for name in table::PRODUCTS {
-        let text = std::fs::read_to_string(Path::new(&from).join(format!("{name}.json")))?;
+    for name in names {
+        let text = std::fs::read_to_string(Path::new(&from).join(name))?;
         products.push(serde_json::from_str::<Value>(&text)?);
     }
-    let bytes = Writer::default().table(&products)?;
+    let bytes = Writer { is_first, ..Writer::default() }.table(&products)?;
     std::fs::write(&to, bytes)?;
     Ok(())
 }
 
 #[derive(Default)]
 struct Writer {
+    /// Whether it is the table of the products, which the other one leaves kinds to.
+    is_first: bool,
     strings: Vec<String>,
     by_string: HashMap<String, u64>,
     nodes: Vec<Vec<u8>>,
     by_node: HashMap<Vec<u8>, u64>,
+}
+
+/// Whether the first table has a kind.
+fn is_known(key: &str) -> bool {
+    if key.split('/').next() == Some(table::GATEWAY) {
+        return false;
+    }
+    let lower = key.rsplit_once('/').map(|(start, kind)| format!("{start}/{}", kind.to_lowercase()));
+    table::kinds().iter().any(|kind| kind.key == key || Some(kind.key) == lower.as_deref())
 }
 
 /// One product's nodes while they are written.
@@ -50,12 +70,18 @@ struct Product<'v> {
 
 impl Writer {
     fn table(mut self, products: &[Value]) -> Result<Vec<u8>, Box<dyn Error>> {
-        let object_meta = self.object_meta(products.last().ok_or("no product")?)?;
+        let object_meta = match self.is_first {
+            true => self.object_meta(products.last().ok_or("no product")?)?,
+            false => table::OBJECT_META,
+        };
         let mut kinds: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
         for (number, value) in products.iter().enumerate() {
-            let mut product = Product::new(value, table::PRODUCTS[number] != "kubernetes")?;
+            let mut product = Product::new(value, !self.is_first || table::PRODUCTS[number] != "kubernetes")?;
             let releases: Vec<&str> = list(value, "releases")?.iter().filter_map(Value::as_str).collect();
             for (key, kind) in value["kinds"].as_object().ok_or("no kinds")? {
+                if !self.is_first && is_known(key) {
+                    continue;
+                }
                 let mut out = vec![number as u8];
                 for name in ["scope", "plural"] {
                     let text = self.string(kind[name].as_str().unwrap_or_default());
@@ -78,6 +104,8 @@ impl Writer {
         varint(&mut body, products.len() as u64);
         for value in products {
             let releases = list(value, "releases")?;
+            let name = self.string(value["product"].as_str().unwrap_or_default());
+            varint(&mut body, name);
             varint(&mut body, releases.len() as u64);
             for release in releases {
                 let release = self.string(release.as_str().unwrap_or_default());

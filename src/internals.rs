@@ -81,7 +81,9 @@ pub mod config {
 pub mod schema {
     pub use crate::schema::{Options, Schema, json, json_schema, validate};
     pub mod table {
-        pub use crate::schema::table::{MAGIC, PRODUCTS, field, find, kinds, type_bit};
+        pub use crate::schema::table::{
+            GATEWAY, MAGIC, OBJECT_META, PRODUCTS, field, find, kinds, operator_kinds, type_bit,
+        };
     }
 }
 pub mod build {

@@ -57,6 +57,12 @@ BASES = {
     "postgresql.cnpg.io/ScheduledBackup": ("postgresql.cnpg.io/v1", None, {"spec": {"schedule": "0 0 0 * * *", "cluster": {}}}),
     "secrets-store.csi.x-k8s.io/SecretProviderClass": ("secrets-store.csi.x-k8s.io/v1", None, {"spec": {"provider": "vault"}}),
     "traefik.io/Middleware": ("traefik.io/v1alpha1", None, {"spec": {}}),
+    "traefik.io/IngressRoute": ("traefik.io/v1alpha1", None, {"spec": {"routes": [{"match": "Host(`seeded.example.com`)", "kind": "Rule"}]}}),
+    "barmancloud.cnpg.io/ObjectStore": ("barmancloud.cnpg.io/v1", None, {"spec": {"configuration": {"destinationPath": "s3://seeded", "s3Credentials": {}}}}),
+    "gateway.envoyproxy.io/SecurityPolicy": ("gateway.envoyproxy.io/v1alpha1", None, {"spec": {}}),
+    "gateway.networking.k8s.io/BackendTLSPolicy": ("gateway.networking.k8s.io/v1", None, {"spec": {"validation": {"hostname": "seeded.example.com"}}}),
+    "grafana.integreatly.org/GrafanaDashboard": ("grafana.integreatly.org/v1beta1", None, {"spec": {"instanceSelector": {}}}),
+    "monitoring.coreos.com/AlertmanagerConfig": ("monitoring.coreos.com/v1alpha1", None, {"spec": {"route": {"receiver": "seeded"}, "receivers": [{"name": "seeded"}]}}),
     table.HR: ("helm.toolkit.fluxcd.io/v2", None, {"spec": {"interval": "10m", "chart": {"spec": {"chart": "seeded", "sourceRef": {"kind": "HelmRepository", "name": "seeded"}}}}}),
     table.KS: ("kustomize.toolkit.fluxcd.io/v1", None, {"spec": {"interval": "10m", "path": "./nowhere", "prune": True, "sourceRef": {"kind": "GitRepository", "name": "flux-system"}}}),
     "notification.toolkit.fluxcd.io/Provider": ("notification.toolkit.fluxcd.io/v1beta3", None, {"spec": {"type": "slack"}}),
@@ -70,7 +76,7 @@ BASES = {
     "source.toolkit.fluxcd.io/HelmRepository": ("source.toolkit.fluxcd.io/v1", None, {"spec": {"interval": "10m", "url": "https://example.com/seeded"}}),
 }
 # Items of lists need names.
-ITEMS = {"env": {"name": "SEEDED"}, "volumes": {"name": "seeded"}, "volumeClaimTemplates": {"metadata": {"name": "seeded"}}, "externalClusters": {"name": "seeded"},
+ITEMS = {"env": {"name": "SEEDED"}, "receivers": {"name": "seeded"}, "volumes": {"name": "seeded"}, "volumeClaimTemplates": {"metadata": {"name": "seeded"}}, "externalClusters": {"name": "seeded"},
          "initContainers": {"name": "first", "image": "example.com/first:1.0"}, "items": {"path": "token"}, "paths": {"path": "/", "pathType": "Prefix"}}
 # What the API server wants beside a field, below the map that holds it.
 BESIDE = {"/csi/": {"csi": {"driver": "example.com"}}, "/requestMirror/": {"type": "RequestMirror"}, "/extensionRef": {"type": "ExtensionRef"}, "/decryption/": {"decryption": {"provider": "sops"}}}

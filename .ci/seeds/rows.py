@@ -22,6 +22,7 @@ CLASS, SNAPSHOTS = "storage.k8s.io/StorageClass", "snapshot.storage.k8s.io/Volum
 CLAIM, ACCOUNT = "/PersistentVolumeClaim", "/ServiceAccount"
 STORE, ISSUER, CLUSTER_ISSUER = "external-secrets.io/SecretStore", "cert-manager.io/Issuer", "cert-manager.io/ClusterIssuer"
 VOLSYNC, CNPG = "volsync.backube", "postgresql.cnpg.io"
+POLICIES = tuple(f"gateway.envoyproxy.io/{kind}" for kind in ("SecurityPolicy", "ClientTrafficPolicy", "BackendTrafficPolicy"))
 
 
 def row(kinds, at, target, name="name", keys=(), ports=()):
@@ -114,6 +115,28 @@ WORKLOADS = in_containers("containers") + in_containers("initContainers") + [
     row(f"{CNPG}/Cluster", "/spec/externalClusters/*/barmanObjectStore/s3Credentials/accessKeyId", "/Secret", keys=("key",)),
     row(f"{CNPG}/Cluster", "/spec/externalClusters/*/barmanObjectStore/s3Credentials/secretAccessKey", "/Secret", keys=("key",)),
     row(tuple(f"{CNPG}/{kind}" for kind in ("ScheduledBackup", "Backup", "Pooler", "Database")), "/spec/cluster", f"{CNPG}/Cluster"),
+    row("barmancloud.cnpg.io/ObjectStore", "/spec/configuration/s3Credentials/accessKeyId", "/Secret", keys=("key",)),
+    row("barmancloud.cnpg.io/ObjectStore", "/spec/configuration/s3Credentials/secretAccessKey", "/Secret", keys=("key",)),
+    row(POLICIES, "/spec/targetRefs/*", f"?{GATEWAY}"),
+    row("gateway.networking.k8s.io/BackendTLSPolicy", "/spec/targetRefs/*", "?/Service"),
+    row("gateway.networking.k8s.io/BackendTLSPolicy", "/spec/validation/caCertificateRefs/*", "?/ConfigMap"),
+    row("gateway.envoyproxy.io/SecurityPolicy", "/spec/extAuth/http/backendRefs/*", "?/Service"),
+    row("gateway.envoyproxy.io/SecurityPolicy", "/spec/oidc/clientSecret", "?/Secret"),
+    row("gateway.envoyproxy.io/SecurityPolicy", "/spec/basicAuth/users", "?/Secret"),
+    row("traefik.io/IngressRoute", "/spec/routes/*/services/*", "?/Service"),
+    row("traefik.io/IngressRoute", "/spec/routes/*/middlewares/*", "traefik.io/Middleware"),
+    row("traefik.io/IngressRoute", "/spec/tls", "/Secret", "secretName"),
+    row("traefik.io/Middleware", "/spec/chain/middlewares/*", "traefik.io/Middleware"),
+    row("traefik.io/Middleware", "/spec/basicAuth", "/Secret", "secret"),
+    row("grafana.integreatly.org/GrafanaDashboard", "/spec/configMapRef", "/ConfigMap", keys=("key",)),
+    row(ISSUER, "/spec/acme/solvers/*/dns01/cloudflare/apiTokenSecretRef", "/Secret", keys=("key",)),
+] + [
+    row("monitoring.coreos.com/AlertmanagerConfig", f"/spec/receivers/*/{kind}/*/{field}", "/Secret", keys=("key",))
+    for kind, field in (
+        ("discordConfigs", "apiURL"), ("emailConfigs", "authPassword"), ("opsgenieConfigs", "apiKey"), ("pagerdutyConfigs", "routingKey"),
+        ("pagerdutyConfigs", "serviceKey"), ("pushoverConfigs", "token"), ("pushoverConfigs", "userKey"), ("slackConfigs", "apiURL"),
+        ("telegramConfigs", "botToken"), ("webhookConfigs", "urlSecret"),
+    )
 ] + ANNOTATIONS + BACKUPS
 
 # The group of the kinds that Flux's references name by kind alone.

@@ -170,7 +170,7 @@ fn version_of(cluster: &Cluster, product: Product) -> (Option<String>, Option<us
     let version = match product {
         Product::Flux => cluster.settings.flux.value,
         Product::ClusterApi => cluster.settings.cluster_api.value,
-        Product::Neighbours | Product::Kubernetes => None,
+        Product::Neighbours | Product::Kubernetes | Product::Operator(_) => None,
     };
     let name = version.map(|version| format!("{} {version}", product.name()));
     (name, version.and_then(|version| product.release(version)))

@@ -30,8 +30,13 @@ impl Versioned {
 
 /// The kinds of a name, in any case and of any group: the newest versions first.
 pub(crate) fn kinds_of(name: &str) -> Vec<&'static TableKind> {
-    let mut found: Vec<&TableKind> =
-        table::kinds().iter().filter(|kind| kind.kind().eq_ignore_ascii_case(name)).collect();
+    let named = |kinds: &'static [TableKind]| -> Vec<&'static TableKind> {
+        kinds.iter().filter(|kind| kind.kind().eq_ignore_ascii_case(name)).collect()
+    };
+    let mut found = named(table::kinds());
+    if found.is_empty() {
+        found = named(table::operator_kinds());
+    }
     found.sort_by_key(|kind| (kind.group(), std::cmp::Reverse(age(kind.version()))));
     found
 }

@@ -24,8 +24,3 @@ pub(crate) use tree::{Additional, SchemaText, Types, WrittenSchema};
 pub use validate::{Options, validate};
 pub(crate) use validate::{validate_update, validate_value};
 pub(crate) use violation::{Fault, Malformed, Report, Violation};
-
-/// A schema of the table by its number.
-pub(crate) fn root(number: u16) -> &'static Schema {
-    table::node(number)
-}

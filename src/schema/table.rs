@@ -1,8 +1,10 @@
-//! The built-in table: what the API server accepts for the kinds of Flux, Cluster
-//! API, flux-operator, Flagger, Gateway API and Kubernetes, by release.
+//! The built-in tables: what the API server accepts for the kinds of Flux, Cluster
+//! API, flux-operator, Flagger, Gateway API and Kubernetes, and for those of operators that
+//! many clusters run, by release.
 //!
 //! The bytes are written by `examples/schema_table.rs`: strings, then nodes, then
-//! kinds. Each node is decoded when something first asks for it.
+//! kinds. Each node is decoded when something first asks for it; nothing of the operators'
+//! table is read before a kind is met that the first one doesn't have.
 
 use super::tree::{Additional, Child, Schema, Types};
 use crate::model::Version;
@@ -11,12 +13,48 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// The first bytes of a table.
-pub const MAGIC: &[u8] = b"forebay-schema-1\n";
+pub const MAGIC: &[u8] = b"forebay-schema-2\n";
 
-/// The products, by the names of their files of facts, in the order of the table.
+/// The products of the first table, by the names of their files of facts, in its order.
 pub const PRODUCTS: [&str; 4] = ["flux", "cluster-api", "flux-neighbours", "kubernetes"];
 
-static BYTES: &[u8] = include_bytes!("table.bin");
+/// Stands for the metadata that every object has, in the table of operators.
+pub const OBJECT_META: u64 = u16::MAX as u64;
+
+/// Which of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum TableOf {
+    /// [`PRODUCTS`].
+    Products,
+    /// Operators.
+    Operators,
+}
+
+impl TableOf {
+    fn bytes(self) -> &'static [u8] {
+        match self {
+            TableOf::Products => include_bytes!("table.bin"),
+            TableOf::Operators => include_bytes!("operators.bin"),
+        }
+    }
+
+    fn read(self) -> &'static Table {
+        static PRODUCTS: OnceLock<Table> = OnceLock::new();
+        static OPERATORS: OnceLock<Table> = OnceLock::new();
+        match self {
+            TableOf::Products => PRODUCTS.get_or_init(|| Table::read(self)),
+            TableOf::Operators => OPERATORS.get_or_init(|| Table::read(self)),
+        }
+    }
+
+    /// What reads a node of it.
+    fn node(self) -> fn(u16) -> &'static Schema {
+        match self {
+            TableOf::Products => node,
+            TableOf::Operators => operator_node,
+        }
+    }
+}
 
 /// Numbers of a node's fields. Each is followed by the field's value; a node ends
 /// with its bytes.
@@ -72,10 +110,23 @@ pub enum Product {
     Neighbours,
     /// Kubernetes' built-in kinds and Gateway API, known at one release.
     Kubernetes,
+    /// An operator, known by minor release; its place in the table.
+    Operator(u8),
 }
 
 impl Product {
     const ALL: [Product; 4] = [Product::Flux, Product::ClusterApi, Product::Neighbours, Product::Kubernetes];
+
+    /// The table that has it, and its place there.
+    fn place(self) -> (TableOf, usize) {
+        match self {
+            Product::Flux => (TableOf::Products, 0),
+            Product::ClusterApi => (TableOf::Products, 1),
+            Product::Neighbours => (TableOf::Products, 2),
+            Product::Kubernetes => (TableOf::Products, 3),
+            Product::Operator(number) => (TableOf::Operators, usize::from(number)),
+        }
+    }
 
     /// The name in messages.
     pub fn name(self) -> &'static str {
@@ -84,12 +135,17 @@ impl Product {
             Product::ClusterApi => "Cluster API",
             Product::Neighbours => "flux-operator and Flagger",
             Product::Kubernetes => "Kubernetes",
+            Product::Operator(_) => {
+                let (table, number) = self.place();
+                table.read().products.get(number).map_or("", |(name, _)| name)
+            }
         }
     }
 
     /// Its releases, oldest first.
     pub fn releases(self) -> &'static [&'static str] {
-        &table().releases[self as usize]
+        let (table, number) = self.place();
+        table.read().products.get(number).map_or(&[], |(_, releases)| releases)
     }
 
     /// The release that a version belongs to, by its place in
@@ -116,6 +172,7 @@ pub struct TableKind {
 /// A kind in one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindRelease {
+    table: TableOf,
     /// Its schema; `None` where the release doesn't have it.
     root: Option<u16>,
     /// Whether the API server serves it.
@@ -129,10 +186,10 @@ pub struct KindRelease {
 impl KindRelease {
     /// The schema of its objects.
     pub fn schema(&self) -> Option<&'static Schema> {
-        self.root.map(node)
+        self.root.map(self.table.node())
     }
 
-    /// What tells its schema from others.
+    /// What tells its schema from others of the kind.
     pub fn root(&self) -> Option<u16> {
         self.root
     }
@@ -141,12 +198,14 @@ impl KindRelease {
 impl TableKind {
     /// It in each release of its product, oldest first.
     pub fn releases(&self) -> Vec<KindRelease> {
-        let mut reader = TableReader { at: self.at };
+        let (table, _) = self.product.place();
+        let mut reader = TableReader::new(table, self.at);
         let count = self.product.releases().len();
         let release = |_| {
             let root = reader.number();
             let flags = reader.byte();
             KindRelease {
+                table,
                 root: (root as u16).checked_sub(1),
                 // The table of built-in kinds has roots only.
                 served: flags & 1 != 0 || (self.product == Product::Kubernetes && root > 0),
@@ -180,18 +239,18 @@ struct Table {
     /// them.
     nodes: Vec<(usize, OnceLock<Box<Schema>>)>,
     object_meta: u16,
-    releases: Vec<Vec<&'static str>>,
+    /// The name of each product, and its releases.
+    products: Vec<(&'static str, Vec<&'static str>)>,
     kinds: Vec<TableKind>,
 }
 
-fn table() -> &'static Table {
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut reader = TableReader { at: MAGIC.len() };
+impl Table {
+    fn read(of: TableOf) -> Table {
+        let mut reader = TableReader::new(of, MAGIC.len());
         let strings: Vec<&'static str> = (0..reader.number())
             .map(|_| {
                 let length = reader.number() as usize;
-                let bytes = BYTES.get(reader.at..reader.at + length).unwrap_or_default();
+                let bytes = reader.bytes.get(reader.at..reader.at + length).unwrap_or_default();
                 reader.at += length;
                 std::str::from_utf8(bytes).unwrap_or_default()
             })
@@ -206,67 +265,109 @@ fn table() -> &'static Table {
             .collect();
         let string = |reader: &mut TableReader| strings.get(reader.number() as usize).copied().unwrap_or("");
         let object_meta = reader.number() as u16;
-        let releases = (0..reader.number())
-            .map(|_| (0..reader.number()).map(|_| string(&mut reader)).collect())
+        let products = (0..reader.number())
+            .map(|_| {
+                let name = string(&mut reader);
+                (name, (0..reader.number()).map(|_| string(&mut reader)).collect())
+            })
             .collect();
         let kinds = (0..reader.number())
             .map(|_| {
                 let key = string(&mut reader);
                 let length = reader.number() as usize;
                 let end = reader.at + length;
-                let product = Product::ALL[usize::from(reader.byte()).min(3)];
+                let number = reader.byte();
+                let product = match of {
+                    TableOf::Products => Product::ALL[usize::from(number).min(3)],
+                    TableOf::Operators => Product::Operator(number),
+                };
                 let (scope, plural) = (string(&mut reader), string(&mut reader));
                 let at = std::mem::replace(&mut reader.at, end);
                 TableKind { key, product, scope, plural, at }
             })
             .collect();
-        Table { strings, nodes, object_meta, releases, kinds }
-    })
+        Table { strings, nodes, object_meta, products, kinds }
+    }
+
+    fn find(&self, group: &str, version: &str, kind: &str) -> Option<&TableKind> {
+        let at = |key: &str| self.kinds.binary_search_by(|known| known.key.cmp(key)).ok();
+        let found = at(&format!("{group}/{version}/{kind}"))
+            .or_else(|| at(&format!("{group}/{version}/{}", kind.to_ascii_lowercase())))?;
+        self.kinds.get(found)
+    }
+
+    fn node(&'static self, number: u16, of: TableOf) -> &'static Schema {
+        static EMPTY: OnceLock<Schema> = OnceLock::new();
+        match self.nodes.get(number as usize) {
+            Some((place, cell)) => cell.get_or_init(|| Box::new(decode(of, place >> 16, place & 0xffff))),
+            None => EMPTY.get_or_init(Schema::default),
+        }
+    }
 }
 
-/// All kinds, sorted by [`TableKind::key`].
+/// All kinds of the first table, sorted by [`TableKind::key`].
 pub fn kinds() -> &'static [TableKind] {
-    &table().kinds
+    &TableOf::Products.read().kinds
+}
+
+/// All kinds of operators, sorted in the same way.
+pub fn operator_kinds() -> &'static [TableKind] {
+    &TableOf::Operators.read().kinds
 }
 
 /// The kind of a group, version and name.
 pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static TableKind> {
-    let kinds = kinds();
-    let at = |key: &str| kinds.binary_search_by(|known| known.key.cmp(key)).ok();
-    let found = at(&format!("{group}/{version}/{kind}"))
-        .or_else(|| at(&format!("{group}/{version}/{}", kind.to_ascii_lowercase())))?;
-    Some(&kinds[found])
+    let found = TableOf::Products.read().find(group, version, kind);
+    found.or_else(|| TableOf::Operators.read().find(group, version, kind))
 }
+
+/// A kind of Gateway API as its experimental channel has it.
+pub(crate) fn experimental(group: &str, version: &str, kind: &str) -> Option<&'static TableKind> {
+    TableOf::Operators.read().find(group, version, kind).filter(|_| group == GATEWAY)
+}
+
+/// The group whose kinds are in both tables: the channels of Gateway API differ.
+pub const GATEWAY: &str = "gateway.networking.k8s.io";
 
 /// The metadata that every object has.
 pub(crate) fn object_meta() -> &'static Schema {
-    node(table().object_meta)
+    node(TableOf::Products.read().object_meta)
 }
 
-/// A node by its number.
-pub(super) fn node(number: u16) -> &'static Schema {
-    static EMPTY: OnceLock<Schema> = OnceLock::new();
-    match table().nodes.get(number as usize) {
-        Some((place, cell)) => cell.get_or_init(|| Box::new(decode(place >> 16, place & 0xffff))),
-        None => EMPTY.get_or_init(Schema::default),
+/// A node of the first table by its number.
+pub(in crate::schema) fn node(number: u16) -> &'static Schema {
+    TableOf::Products.read().node(number, TableOf::Products)
+}
+
+/// A node of the table of operators by its number.
+fn operator_node(number: u16) -> &'static Schema {
+    match u64::from(number) {
+        OBJECT_META => object_meta(),
+        _ => TableOf::Operators.read().node(number, TableOf::Operators),
     }
 }
 
-/// How many nodes there are; for the test that decodes all.
+/// How many nodes there are in the first table; for the test that decodes all.
 #[cfg(test)]
 pub(super) fn node_count() -> u16 {
-    table().nodes.len() as u16
+    TableOf::Products.read().nodes.len() as u16
 }
 
 /// A place in the bytes. Reading past the end gives zeros: the table is ours, and
 /// a test decodes all of it.
 struct TableReader {
+    of: TableOf,
+    bytes: &'static [u8],
     at: usize,
 }
 
 impl TableReader {
+    fn new(of: TableOf, at: usize) -> TableReader {
+        TableReader { of, bytes: of.bytes(), at }
+    }
+
     fn byte(&mut self) -> u8 {
-        let byte = BYTES.get(self.at).copied().unwrap_or_default();
+        let byte = self.bytes.get(self.at).copied().unwrap_or_default();
         self.at += 1;
         byte
     }
@@ -284,7 +385,7 @@ impl TableReader {
     }
 
     fn string(&mut self) -> &'static str {
-        table().strings.get(self.number() as usize).copied().unwrap_or_default()
+        self.of.read().strings.get(self.number() as usize).copied().unwrap_or_default()
     }
 
     fn text(&mut self) -> Cow<'static, str> {
@@ -304,7 +405,7 @@ impl TableReader {
     }
 
     fn child(&mut self) -> Child {
-        Child::Table(self.number() as u16, node)
+        Child::Table(self.number() as u16, self.of.node())
     }
 
     fn children(&mut self) -> Vec<Child> {
@@ -312,8 +413,8 @@ impl TableReader {
     }
 }
 
-fn decode(at: usize, length: usize) -> Schema {
-    let mut reader = TableReader { at };
+fn decode(of: TableOf, at: usize, length: usize) -> Schema {
+    let mut reader = TableReader::new(of, at);
     let mut node = Schema::default();
     while reader.at < at + length {
         match reader.byte() {
@@ -377,29 +478,50 @@ mod tests {
 
     #[test]
     fn every_node_decodes_and_every_child_exists() {
-        assert!(BYTES.starts_with(MAGIC));
-        let count = node_count();
-        assert!(count > 2000);
-        for number in 0..count {
-            let (place, _) = &table().nodes[number as usize];
-            let (at, length) = (place >> 16, place & 0xffff);
-            let mut reader = TableReader { at };
-            let schema = node(number);
-            let mut children: Vec<&Child> = schema.properties.iter().map(|(_, child)| child).collect();
-            children.extend(&schema.items);
-            children.extend(schema.any.iter().chain(&schema.all).chain(&schema.one).chain(&schema.not));
-            if let Additional::Of(child) = &schema.additional {
-                children.push(child);
+        for of in [TableOf::Products, TableOf::Operators] {
+            assert!(of.bytes().starts_with(MAGIC));
+            let count = of.read().nodes.len() as u16;
+            assert!(count > 2000 && u64::from(count) < OBJECT_META);
+            for number in 0..count {
+                let (place, _) = &of.read().nodes[number as usize];
+                let mut reader = TableReader::new(of, place >> 16);
+                let schema = of.node()(number);
+                let mut children: Vec<&Child> = schema.properties.iter().map(|(_, child)| child).collect();
+                children.extend(&schema.items);
+                children.extend(schema.any.iter().chain(&schema.all).chain(&schema.one).chain(&schema.not));
+                if let Additional::Of(child) = &schema.additional {
+                    children.push(child);
+                }
+                for child in children {
+                    let is_there = |child: u16| child < count || u64::from(child) == OBJECT_META;
+                    assert!(matches!(child, Child::Table(child, _) if is_there(*child)), "{number}");
+                }
+                if place & 0xffff > 0 {
+                    assert!(reader.byte() <= field::NOT, "{number}");
+                }
+                if let Some(pattern) = &schema.pattern {
+                    assert!(crate::lang::go::regexp::GoRegexp::new(pattern).is_ok(), "{pattern}");
+                }
             }
-            for child in children {
-                assert!(matches!(child, Child::Table(child, _) if *child < count), "{number}");
-            }
-            if length > 0 {
-                assert!(reader.byte() <= field::NOT, "{number}");
-            }
-            if let Some(pattern) = &schema.pattern {
-                assert!(crate::lang::go::regexp::GoRegexp::new(pattern).is_ok(), "{pattern}");
-            }
+        }
+    }
+
+    #[test]
+    fn kinds_of_operators_have_their_releases() {
+        let certificate = find("cert-manager.io", "v1", "Certificate").expect("known");
+        assert_eq!((certificate.product.name(), certificate.scope), ("cert-manager", "Namespaced"));
+        let releases = certificate.product.releases();
+        assert!(releases.len() > 5, "{releases:?}");
+        let newest = certificate.releases().into_iter().next_back().and_then(|release| release.schema());
+        let root = newest.expect("a schema");
+        assert!(root.property("metadata").and_then(|metadata| metadata.property("labels")).is_some());
+        assert!(root.property("spec").and_then(|spec| spec.property("secretName")).is_some());
+        // Each kind is in one table only.
+        for kind in operator_kinds() {
+            let first = TableOf::Products.read();
+            let is_twice = first.find(kind.group(), kind.version(), kind.kind()).is_some();
+            assert!(!is_twice || kind.group() == GATEWAY, "{}", kind.key);
+            assert!(kind.releases().iter().any(|release| release.schema().is_some()), "{}", kind.key);
         }
     }
 

@@ -92,6 +92,25 @@ pub enum KindSchema<'s> {
     Unknown,
 }
 
+impl<'s> KindSchema<'s> {
+    /// Whether a definition of the repository says it better: an operator may have another
+    /// release than the table knows.
+    fn leaves_to_repository(&self) -> bool {
+        match self {
+            KindSchema::Unknown => true,
+            KindSchema::Judge(judge) => matches!(judge.basis, Basis::Any(Product::Operator(_))),
+            KindSchema::NotServed { .. } | KindSchema::Anything => false,
+        }
+    }
+
+    fn or(self, other: KindSchema<'s>) -> KindSchema<'s> {
+        match self {
+            KindSchema::Unknown => other,
+            known => known,
+        }
+    }
+}
+
 impl<'s> Judge<'s> {
     /// What all of its schemas refuse: what one of the possible versions takes may be
     /// right. An object that replaces `old` is held against the rules of changes too.
@@ -168,13 +187,13 @@ impl Schemas {
         let version = |product: Product| match product {
             Product::Flux => settings.and_then(|settings| settings.flux.value),
             Product::ClusterApi => settings.and_then(|settings| settings.cluster_api.value),
-            Product::Neighbours | Product::Kubernetes => None,
+            Product::Neighbours | Product::Kubernetes | Product::Operator(_) => None,
         };
         let in_table = || self.in_table(id, |product| product.release(version(product)?), operator);
         match self.in_catalogue(&world.snapshot, id).map_or_else(in_table, KindSchema::Judge) {
             // Without any cluster the repository speaks of itself, as a provider's does.
-            KindSchema::Unknown if is_stated(place) || !world.has_entry => {
-                self.in_repository(&world.snapshot, id)
+            found if found.leaves_to_repository() && (is_stated(place) || !world.has_entry) => {
+                self.in_repository(&world.snapshot, id).or(found)
             }
             found => found,
         }
@@ -185,7 +204,9 @@ impl Schemas {
         match self.in_catalogue(&world.snapshot, id) {
             Some(judge) => KindSchema::Judge(judge),
             None => match self.in_table(id, |_| None, true) {
-                KindSchema::Unknown if !world.has_entry => self.in_repository(&world.snapshot, id),
+                found if found.leaves_to_repository() && !world.has_entry => {
+                    self.in_repository(&world.snapshot, id).or(found)
+                }
                 found => found,
             },
         }
@@ -234,13 +255,13 @@ impl Schemas {
                 None => KindSchema::NotServed { kind, release },
             };
         }
-        let mut roots: Vec<u16> = Vec::new();
-        for root in releases.iter().rev().filter_map(|release| release.root()) {
-            if !roots.contains(&root) {
+        let mut roots: Vec<(u16, &Schema)> = Vec::new();
+        for root in releases.iter().rev().filter_map(|release| release.root().zip(release.schema())) {
+            if !roots.iter().any(|(number, _)| *number == root.0) {
                 roots.push(root);
             }
         }
-        let schemas: Vec<&Schema> = roots.into_iter().map(schema::root).collect();
+        let schemas: Vec<&Schema> = roots.into_iter().map(|(_, schema)| schema).collect();
         match schemas.is_empty() {
             true => KindSchema::Unknown,
             false => KindSchema::Judge(Judge {
@@ -306,7 +327,7 @@ fn is_assumed_anew(settings: &Settings, id: &ObjectId) -> bool {
         (flux, cluster_api) => match product() {
             Some(Product::Flux) => flux.is_some(),
             Some(Product::ClusterApi) => cluster_api.is_some(),
-            Some(Product::Kubernetes | Product::Neighbours) | None => false,
+            Some(Product::Kubernetes | Product::Neighbours | Product::Operator(_)) | None => false,
         },
     }
 }

@@ -67,7 +67,7 @@ fn version_of(finding: &mut Finding, cluster: &Cluster, product: Product) {
     let setting = match product {
         Product::Flux => &cluster.settings.flux,
         Product::ClusterApi => &cluster.settings.cluster_api,
-        Product::Neighbours | Product::Kubernetes => return,
+        Product::Neighbours | Product::Kubernetes | Product::Operator(_) => return,
     };
     if let (Some(version), Some(from)) = (setting.value, &setting.from) {
         finding.related(format!("{} has {} {version}", cluster.label(), product.name()), from.clone());

@@ -138,8 +138,13 @@ fn of_versions(fault: &Judged<'_>) -> String {
         Basis::Any(product @ (Product::Flux | Product::ClusterApi)) => {
             format!("no supported version of {} has it: ", product.name())
         }
+        Basis::Any(product @ Product::Operator(_)) => {
+            let releases = product.releases();
+            let (first, last) = (releases.first().unwrap_or(&""), releases.last().unwrap_or(&""));
+            format!("no release of {} from {first} to {last} has it: ", product.name())
+        }
         Basis::Any(Product::Kubernetes) if fault.native => "Kubernetes doesn't have it: ".to_owned(),
-        Basis::Any(Product::Kubernetes) => "the standard channel of Gateway API doesn't have it: ".to_owned(),
+        Basis::Any(Product::Kubernetes) => "no channel of Gateway API has it: ".to_owned(),
         _ => String::new(),
     }
 }

@@ -98,20 +98,26 @@ fn unknown<'a>(
     let pointer = &fault.violation.pointer;
     let Some(location) = entry.key_location().or_else(|| view.node.location_at(pointer)) else { return };
     let near = nearest(&entry.key, parent.names()).filter(|_| !is_proposed(view.id, pointer));
+    let elsewhere = match near {
+        Some(_) => None,
+        None if is_proposed(view.id, pointer) => None,
+        None => other_level(fault.root, view, fault, &entry.key, parent),
+    };
     // Whoever installs Gateway API chooses the channel.
-    let is_gateway = matches!(fault.basis, Basis::Any(Product::Kubernetes)) && !fault.native;
-    if is_gateway && near.is_none() {
+    let is_unsure = match fault.basis {
+        Basis::Any(Product::Kubernetes) => !fault.native && is_experimental(view, pointer),
+        Basis::Any(Product::Operator(_)) => {
+            near.is_none() && elsewhere.is_none() && FORKED.contains(&view.id.group())
+        }
+        _ => false,
+    };
+    if is_unsure {
         let what = format!("{} {}: {pointer}", view.id.api_version, view.id.kind);
         report.not_checked(Unchecked::KindWithoutSchema, Some(location), what);
         return;
     }
     let siblings = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
     let is_there = near.is_some_and(|near| view.node.at(siblings).is_some_and(|map| map.get(near).is_some()));
-    let elsewhere = match near {
-        Some(_) => None,
-        None if is_proposed(view.id, pointer) => None,
-        None => other_level(fault.root, view, fault, &entry.key, parent),
-    };
     let help = match (near, &elsewhere) {
         _ if is_proposed(view.id, pointer) => PROPOSED.to_owned(),
         (Some(near), _) if is_there => format!("`{near}` is there already: remove this one"),
@@ -144,6 +150,20 @@ fn unknown<'a>(
         }
         _ => {}
     }
+}
+
+/// Groups of operators of which clusters run forks with more fields (VolSync with Kopia), or
+/// whose definitions the table doesn't have release by release.
+const FORKED: [&str; 2] = ["cilium.io", "volsync.backube"];
+
+/// Whether the experimental channel of Gateway API has a field.
+fn is_experimental(view: &ObjectView<'_>, pointer: &str) -> bool {
+    let Some((parent, name)) = pointer.rsplit_once('/') else { return false };
+    let kind = table::experimental(view.id.group(), view.id.version(), &view.id.kind);
+    kind.is_some_and(|kind| {
+        let mut schemas = kind.releases().into_iter().filter_map(|release| release.schema());
+        schemas.any(|schema| schema_at(schema, parent).is_some_and(|map| map.property(name).is_some()))
+    })
 }
 
 fn why(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
