@@ -48,13 +48,15 @@ fn report_failed_builds(context: &Context<'_>, report: &mut Reporter<'_>) {
 /// A target that selects nothing fails no build.
 fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
     let all = || context.world.clusters.iter().flat_map(|cluster| &cluster.applied);
-    let mut unmatched: BTreeMap<(&FilePath, u32), (&Applied, &Location, &Warning)> = BTreeMap::new();
+    let mut unmatched: BTreeMap<PatchPlace<'_>, (&Applied, Location, &Warning)> = BTreeMap::new();
     for applied in all() {
         for (location, warning) in unmatched_in(applied) {
-            unmatched.entry((&location.file, location.start)).or_insert((applied, location, warning));
+            let place = place(&location, warning);
+            unmatched.entry(place).or_insert((applied, location, warning));
         }
     }
-    let places: FxHashSet<PatchPlace<'_>> = unmatched.keys().copied().collect();
+    let places: FxHashSet<(FilePath, u32)> =
+        unmatched.keys().map(|(file, start, _)| (file.clone(), *start)).collect();
     let mut selecting = FxHashMap::default();
     unmatched.retain(|_, (_, location, _)| {
         let of_file = selecting
@@ -62,20 +64,26 @@ fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
             .or_insert_with(|| Selecting::of(context.snapshot, &location.file, &places));
         !of_file.as_ref().is_some_and(|selecting| selecting.is_one_of_several(location.start))
     });
-    let readers = Readers::of(all(), unmatched.values().map(|(_, location, _)| *location));
+    let readers = Readers::of(all(), unmatched.values().map(|(_, location, _)| location));
     // Targets of one file with one cause are one defect.
-    let mut told: BTreeMap<(&FilePath, &str), Vec<Location>> = BTreeMap::new();
-    let mut first: Vec<(&Applied, &Location, &Warning)> = Vec::new();
-    for (applied, location, warning) in unmatched.into_values() {
+    let mut told: BTreeMap<(FilePath, &str), Vec<Location>> = BTreeMap::new();
+    let mut first: Vec<(&Applied, Location, &Warning)> = Vec::new();
+    for (key, (applied, location, warning)) in &unmatched {
+        let (applied, location, warning) = (*applied, location.clone(), *warning);
         // A patch is written for all builds that read it.
+        let is_own = is_in_own(applied, &location);
+        // Whoever wants the patch puts the label on: there may be nobody today.
+        if is_own && selects_by_choice(warning) {
+            continue;
+        }
         let useless = readers.of_file(&location.file).iter().all(|(other, unmatched)| {
-            !reads(other, location)
-                || unmatched.contains(&(&location.file, location.start)) && is_whole(context, other)
+            !reads(other, &location, is_own) || unmatched.contains(key) && is_whole(context, other)
         });
         if !useless {
             continue;
         }
-        let places = warning.near.as_deref().map(|near| told.entry((&location.file, near)).or_default());
+        let places =
+            warning.near.as_deref().map(|near| told.entry((location.file.clone(), near)).or_default());
         match places {
             Some(places) if !places.is_empty() => places.push(location.clone()),
             places => {
@@ -85,9 +93,9 @@ fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
         }
     }
     for (applied, location, warning) in first {
-        let near = warning.near.as_deref().and_then(|near| told.get(&(&location.file, near)));
+        let near = warning.near.as_deref().and_then(|near| told.get(&(location.file.clone(), near)));
         let again = near.into_iter().flatten().skip(1);
-        report_useless(context, (applied, location, warning), again, report);
+        report_useless(context, (applied, &location, warning), again, report);
     }
 }
 
@@ -116,20 +124,31 @@ fn report_useless<'p>(
     for place in again {
         finding.related("the same here", place.clone());
     }
+    let is_own = is_in_own(applied, location);
     if kinds::is_kustomization(&applied.id) {
         finding.object(&applied.id);
         finding.clusters = context
             .world
             .clusters
             .iter()
-            .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location)))
+            .filter(|cluster| cluster.applied.iter().any(|other| reads(other, location, is_own)))
             .filter_map(|cluster| cluster.name.clone())
             .collect();
     }
 }
 
-/// A file, and where a target begins in it.
-type PatchPlace<'a> = (&'a FilePath, u32);
+/// Whether a target selects by labels or annotations, whatever the name.
+fn selects_by_choice(warning: &Warning) -> bool {
+    ["with labels ", "with annotations "].iter().any(|words| warning.message.contains(words))
+}
+
+/// A file, where a target begins in it, and what it says: the targets of patches that a
+/// parent's patch writes have one place.
+type PatchPlace<'a> = (FilePath, u32, &'a str);
+
+fn place<'a>(location: &Location, warning: &'a Warning) -> PatchPlace<'a> {
+    (location.file.clone(), location.start, &warning.message)
+}
 
 /// The targets of a kustomization that select by labels or annotations.
 struct Selecting {
@@ -140,7 +159,7 @@ struct Selecting {
 }
 
 impl Selecting {
-    fn of(snapshot: &Snapshot, file: &FilePath, unmatched: &FxHashSet<PatchPlace<'_>>) -> Option<Selecting> {
+    fn of(snapshot: &Snapshot, file: &FilePath, unmatched: &FxHashSet<(FilePath, u32)>) -> Option<Selecting> {
         let mut sources = snapshot.sources(snapshot.find(file)?).iter();
         let source = sources.find(|source| !source.document().tokens.is_empty())?;
         let selects = |target: &NodeRef<'_>| {
@@ -152,7 +171,7 @@ impl Selecting {
             let Some(target) = patch.get("target").filter(selects) else { continue };
             let Some(place) = target.location() else { continue };
             let kind = target.get("kind").and_then(NodeRef::as_str).map(|kind| kind.into_owned());
-            if !unmatched.contains(&(&place.file, place.start)) {
+            if !unmatched.contains(&(place.file.clone(), place.start)) {
                 matched.insert(kind.clone());
             }
             kinds.insert(place.start, kind);
@@ -176,9 +195,9 @@ impl<'a> Readers<'a> {
     fn of(all: impl Iterator<Item = &'a Applied>, places: impl Iterator<Item = &'a Location>) -> Readers<'a> {
         let mut readers: FxHashMap<_, Vec<_>> = places.map(|place| (&place.file, Vec::new())).collect();
         for applied in all {
-            let places = unmatched_in(applied).map(|(place, _)| (&place.file, place.start));
+            let places = unmatched_in(applied).map(|(location, warning)| place(&location, warning));
             let unmatched = Rc::new(places.collect::<FxHashSet<_>>());
-            let own = applied.node.get_ref().at("/spec/patches").and_then(|patches| patches.location());
+            let own = written_patches(applied);
             let own = own.map(|place| place.file).filter(|file| !applied.files_read.contains(file));
             for file in applied.files_read.iter().chain(&own) {
                 if let Some(of_file) = readers.get_mut(file) {
@@ -194,23 +213,42 @@ impl<'a> Readers<'a> {
     }
 }
 
-/// The targets that select nothing in a build.
-fn unmatched_in(applied: &Applied) -> impl Iterator<Item = (&Location, &Warning)> {
+/// The targets that select nothing in a build. Those that a parent's patch writes have no
+/// place of their own: they stand in its text.
+fn unmatched_in(applied: &Applied) -> impl Iterator<Item = (Location, &Warning)> {
     applied
         .outcome
         .warnings()
         .iter()
         .filter(|warning| warning.kind == WarningKind::UnmatchedPatchTarget)
-        .filter_map(|warning| Some((warning.location.as_ref()?, warning)))
+        .filter_map(|warning| Some((warning.location.clone().or_else(|| written_patches(applied))?, warning)))
 }
 
-/// Whether a build reads the text at a place.
-fn reads(applied: &Applied, location: &Location) -> bool {
-    let own = applied.node.get_ref().at("/spec/patches").and_then(|patches| patches.location());
-    applied.files_read.binary_search(&location.file).is_ok()
-        || own.is_some_and(|own| {
-            own.file == location.file && own.start <= location.start && location.end <= own.end
-        })
+/// Where the patches of a Kustomization are written: of those that a parent's patch adds, the
+/// first one that says so.
+fn written_patches(applied: &Applied) -> Option<Location> {
+    let patches = applied.node.get_ref().at("/spec/patches")?;
+    patches.location().or_else(|| patches.items().find_map(|patch| patch.at("/patch")?.location()))
+}
+
+/// Whether a build reads the target at a place; `is_own`: one of `spec.patches`, which whoever
+/// applies the Kustomization reads as well, as a part of an object.
+fn reads(applied: &Applied, location: &Location, is_own: bool) -> bool {
+    match is_own {
+        true => is_in_own(applied, location),
+        false => applied.files_read.binary_search(&location.file).is_ok(),
+    }
+}
+
+/// Whether a target stands in the `spec.patches` of a Kustomization, and not in a patch there
+/// that writes the patches of others.
+fn is_in_own(applied: &Applied, location: &Location) -> bool {
+    written_patches(applied).is_some_and(|own| {
+        own.file == location.file
+            && own.start <= location.start
+            && location.end <= own.end
+            && own.via.len() == location.via.len()
+    })
 }
 
 /// Whether a build has all of its objects. A `gotk-components.yaml` without any
