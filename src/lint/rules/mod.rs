@@ -113,6 +113,7 @@ pub static RULES: &[&Rule] = &[
     &cluster_api::missing_template::RULE,
     &workload::missing_workload_reference::RULE,
     &annotation::misspelled_annotation_prefix::RULE,
+    &cluster_api::misspelled_machine_reference::RULE,
     &build::misspelled_variable::RULE,
     &reference::namespace_deadlock::RULE,
     &build::non_kubernetes_yaml_in_generated_build::RULE,

@@ -19,6 +19,7 @@ pub(crate) mod metadata_never_reaches_node;
 pub(crate) mod metadata_on_non_propagating_level;
 pub(crate) mod missing_cluster_class;
 pub(crate) mod missing_template;
+pub(crate) mod misspelled_machine_reference;
 pub(crate) mod overlapping_machine_deployment_selectors;
 pub(crate) mod patch_outside_spec;
 pub(crate) mod patch_selector_matches_nothing;
