@@ -3,10 +3,11 @@
 //! client-go refuses a name in a namespaced resource without a namespace.
 
 use super::title;
-use crate::build::kustomize::{FileRole, is_namespaced};
+use crate::build::kustomize::is_namespaced;
 use crate::lang::text::plural;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::{ObjectId, kinds};
+use crate::schema::table;
 use crate::world::schemas::is_whole;
 use crate::world::{Applied, ApplyTarget};
 use rustc_hash::FxHashSet;
@@ -39,7 +40,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             || !is_in_namespaces(&object.id)
             || !is_whole(cluster, member)
             || !member.maker.kustomization().is_some_and(|by| placed.contains(&by))
-            || object.files.iter().any(|(role, _)| *role == FileRole::Generator)
             || is_left_alone(object.node.get_ref())
         {
             continue;
@@ -63,7 +63,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 
 /// Whether objects of the kind lie in namespaces, as far as it is known.
 fn is_in_namespaces(id: &ObjectId) -> bool {
-    kinds::of(id).is_some() || is_namespaced(&id.api_version, &id.kind) == Some(true)
+    kinds::of(id).is_some()
+        || is_namespaced(&id.api_version, &id.kind) == Some(true)
+        || table::find(id.group(), id.version(), &id.kind).is_some_and(|kind| kind.scope == "Namespaced")
 }
 
 /// Whether the controller is told not to apply it.
