@@ -11,6 +11,7 @@ mod checks;
 pub(crate) mod engine;
 mod finding;
 mod fingerprint;
+mod known_names;
 mod memo;
 pub(crate) mod metadata;
 mod near;

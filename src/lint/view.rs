@@ -24,7 +24,7 @@ use crate::world::versions::Settings;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, UnseenMakerKind, World};
 use jiff::Timestamp;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -41,6 +41,7 @@ pub struct Context<'a> {
     pub at: Option<Timestamp>,
     selectors: OnceLock<Selectors>,
     image_policies: OnceLock<ImagePolicies>,
+    object_names: OnceLock<ObjectNames>,
     /// By where the Kustomization is.
     variables: Mutex<FxHashMap<usize, Arc<Words<String>>>>,
     /// Those of each effective object: a dozen rules ask for them.
@@ -52,7 +53,7 @@ impl<'a> Context<'a> {
     pub fn new(world: &'a World, config: &'a Config, at: Option<Timestamp>) -> Self {
         let of = |object: &'a Effective| references(&object.id, object.node.get_ref());
         let references = world.objects.par_iter().map(of).collect();
-        let (selectors, image_policies) = (OnceLock::new(), OnceLock::new());
+        let (selectors, image_policies, object_names) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let variables = Mutex::default();
         Context {
             snapshot: &world.snapshot,
@@ -61,6 +62,7 @@ impl<'a> Context<'a> {
             at,
             selectors,
             image_policies,
+            object_names,
             variables,
             references,
         }
@@ -69,6 +71,21 @@ impl<'a> Context<'a> {
     /// The ImagePolicies that the repository states. Looked up once, on first use.
     pub fn image_policies(&self) -> &ImagePolicies {
         self.image_policies.get_or_init(|| ImagePolicies::of(self.world))
+    }
+
+    /// Whether any file of the repository has an object of this group, kind and name, which
+    /// [`without_blanks`] made. Looked up once, on first use.
+    pub fn has_object(&self, group: &str, kind: &str, name: &str) -> bool {
+        let names = self.object_names.get_or_init(|| {
+            let mut names = ObjectNames::default();
+            for object in self.snapshot.objects() {
+                let id = &object.id;
+                let of_kind = names.entry((id.group().to_owned(), id.kind.to_string())).or_default();
+                of_kind.insert(without_blanks(&id.name));
+            }
+            names
+        });
+        names.get(&(group.to_owned(), kind.to_owned())).is_some_and(|names| names.contains(name))
     }
 
     /// The variables that a Kustomization of this world states, any of which each of its
@@ -92,6 +109,15 @@ impl<'a> Context<'a> {
     pub fn is_selected(&self, key: &str) -> bool {
         self.selectors.get_or_init(|| Selectors::collect(self.snapshot)).name(key)
     }
+}
+
+/// The names of a repository's objects, by group and kind.
+type ObjectNames = FxHashMap<(String, String), FxHashSet<String>>;
+
+/// A name without the blanks that clusterctl takes in `${ NAME }`.
+/// Source: cluster-api `cmd/clusterctl/client/yamlprocessor/simple_processor.go`.
+pub(crate) fn without_blanks(name: &str) -> String {
+    name.replace("${ ", "${").replace(" }", "}")
 }
 
 /// The ImagePolicies of a repository, in its clusters and beside them.

@@ -321,6 +321,21 @@ pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static TableKind
     found.or_else(|| TableOf::Operators.read().find(group, version, kind))
 }
 
+/// Whether objects of a kind lie in namespaces, in any of its versions; `None` of a kind that
+/// neither table has.
+pub(crate) fn is_namespaced(group: &str, kind: &str) -> Option<bool> {
+    let found = |of: TableOf| {
+        let kinds = &of.read().kinds;
+        let start = kinds.partition_point(|known| known.group() < group);
+        let of_group = kinds[start..].iter().take_while(|known| known.group() == group);
+        of_group
+            .filter(|known| known.kind() == kind && !known.scope.is_empty())
+            .map(|known| known.scope)
+            .next()
+    };
+    found(TableOf::Products).or_else(|| found(TableOf::Operators)).map(|scope| scope == "Namespaced")
+}
+
 /// A kind of Gateway API as its experimental channel has it.
 pub(crate) fn experimental(group: &str, version: &str, kind: &str) -> Option<&'static TableKind> {
     TableOf::Operators.read().find(group, version, kind).filter(|_| group == GATEWAY)

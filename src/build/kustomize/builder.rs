@@ -546,7 +546,7 @@ impl Builder<'_> {
 
     /// Note something that does nothing.
     pub(super) fn warn(&mut self, kind: WarningKind, message: String, location: Option<Location>) {
-        self.record.warnings.push(Warning { kind, message, location, near: None });
+        self.record.warnings.push(Warning { kind, message, location, near: None, by_labels: false });
     }
 
     /// The same for a selector that selects nothing, with what it nearly selects.
@@ -556,6 +556,7 @@ impl Builder<'_> {
             message: described(selector),
             location: selector.node.get_ref().location(),
             near: near_miss(selector, resources).map(Arc::from),
+            by_labels: !selector.labels.is_empty() || !selector.annotations.is_empty(),
         });
     }
 }

@@ -100,6 +100,8 @@ pub struct Warning {
     /// What was meant, for what is not known: a name, or how an object differs that is
     /// nearly selected.
     pub near: Option<Arc<str>>,
+    /// Whether a selector asks for labels or annotations.
+    pub by_labels: bool,
 }
 
 /// Kinds of warnings.

@@ -53,7 +53,13 @@ impl Builder<'_> {
         for Dropped { key, node, near } in &file.dropped {
             let (kind, location) = (WarningKind::DroppedField, node.get_ref().location());
             let message = format!("unknown field `{key}`");
-            self.record.warnings.push(Warning { kind, message, location, near: near.map(Arc::from) });
+            self.record.warnings.push(Warning {
+                kind,
+                message,
+                location,
+                near: near.map(Arc::from),
+                by_labels: false,
+            });
         }
         Ok(file)
     }

@@ -89,8 +89,9 @@ const STATEMENT: usize = 2048;
 /// Where the path stands in what states a root.
 fn written_path(context: &Context<'_>, statement: &Location, path: &str) -> Option<Location> {
     let text = &context.snapshot.stream(context.snapshot.find(&statement.file)?)?.text;
-    let start = statement.start as usize;
-    let at = text.get(start..)?.find(path).filter(|at| *at < STATEMENT)?;
+    let bytes = text.as_bytes().get(statement.start as usize..)?;
+    let near = &bytes[..bytes.len().min(STATEMENT)];
+    let at = near.windows(path.len().max(1)).position(|window| window == path.as_bytes())?;
     let start = statement.start + at as u32;
     Some(Location { start, end: start + path.len() as u32, ..statement.clone() })
 }
@@ -160,7 +161,12 @@ fn moved(tree: &FileTree, path: &str, listed: &mut Listed) -> Option<String> {
         if !before.is_empty() && !tree.is_directory(&before) {
             break;
         }
-        for name in listed_names(tree, &before, listed).iter().take(WIDEST) {
+        let beside = listed_names(tree, &before, listed);
+        // Of so many the only one is not looked for.
+        if beside.len() > WIDEST {
+            return None;
+        }
+        for name in beside {
             found.insert(inside(&[&[name.as_str()], after].concat()));
         }
     }

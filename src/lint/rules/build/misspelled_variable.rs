@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Build,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a variable that nothing reads, named like one that takes its default",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/build/misspelled-variable.md"),

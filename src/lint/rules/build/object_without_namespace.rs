@@ -65,7 +65,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 fn is_in_namespaces(id: &ObjectId) -> bool {
     kinds::of(id).is_some()
         || is_namespaced(&id.api_version, &id.kind) == Some(true)
-        || table::find(id.group(), id.version(), &id.kind).is_some_and(|kind| kind.scope == "Namespaced")
+        || table::is_namespaced(id.group(), &id.kind) == Some(true)
 }
 
 /// Whether the controller is told not to apply it.

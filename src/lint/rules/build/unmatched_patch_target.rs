@@ -73,7 +73,7 @@ fn report_useless_patches(context: &Context<'_>, report: &mut Reporter<'_>) {
         // A patch is written for all builds that read it.
         let is_own = is_in_own(applied, &location);
         // Whoever wants the patch puts the label on: there may be nobody today.
-        if is_own && selects_by_choice(warning) {
+        if is_own && warning.by_labels {
             continue;
         }
         let useless = readers.of_file(&location.file).iter().all(|(other, unmatched)| {
@@ -135,11 +135,6 @@ fn report_useless<'p>(
             .filter_map(|cluster| cluster.name.clone())
             .collect();
     }
-}
-
-/// Whether a target selects by labels or annotations, whatever the name.
-fn selects_by_choice(warning: &Warning) -> bool {
-    ["with labels ", "with annotations "].iter().any(|words| warning.message.contains(words))
 }
 
 /// A file, where a target begins in it, and what it says: the targets of patches that a

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::ClusterApi,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a ${VARIABLE} of a clusterctl template that is not replaced as it is meant",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/cluster-api/malformed-template-expression.md"),

@@ -4,8 +4,9 @@
 //! `core/reconcilers/machineset` and `cluster`: what is not there is waited for.
 
 use super::title;
-use crate::lang::text::nearest;
 use crate::lang::yaml::NodeRef;
+use crate::lint::known_names::KnownNames;
+use crate::lint::view::without_blanks;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::ClusterApi,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a Cluster or what makes its Machines names an object nearly as the file has it",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/cluster-api/misspelled-machine-reference.md"),
@@ -34,11 +35,8 @@ const REFERENCES: [&str; 7] = [
     "/spec/bootstrap/configRef",
 ];
 
-/// References of one file that are looked at: each may be looked up in the whole repository.
-const MOST: usize = 1000;
-
 /// The group and kind of an object, and the names that a file has of it.
-type NamesOfKind = FxHashMap<(String, String), Vec<String>>;
+type NamesOfKind<'a> = FxHashMap<(String, String), KnownNames<'a>>;
 
 fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
     let objects: Vec<(ObjectId, NodeRef<'_>)> = view
@@ -54,18 +52,14 @@ fn check(view: &DocumentView<'_>, report: &mut Reporter<'_>) {
         return;
     }
     let mut names = NamesOfKind::default();
-    let mut others = 0;
     for (id, _) in &objects {
-        names.entry((id.group().to_owned(), id.kind.to_string())).or_default().push(plain(&id.name));
+        let of_kind = names.entry((id.group().to_owned(), id.kind.to_string())).or_default();
+        of_kind.push(without_blanks(&id.name).into());
     }
     for (id, node) in objects.iter().filter(|(id, _)| is_of_cluster_api(id)) {
         for pointer in REFERENCES {
             if let Some(reference) = node.at(pointer) {
                 judge(view, id, pointer, reference, &names, report);
-                others += 1;
-            }
-            if others > MOST {
-                return;
             }
         }
     }
@@ -76,18 +70,12 @@ fn is_of_cluster_api(id: &ObjectId) -> bool {
     matches!(id.group(), "cluster.x-k8s.io" | "controlplane.cluster.x-k8s.io")
 }
 
-/// A name without the blanks that clusterctl takes in `${ NAME }`.
-/// Source: cluster-api `cmd/clusterctl/client/yamlprocessor/simple_processor.go`.
-fn plain(name: &str) -> String {
-    name.replace("${ ", "${").replace(" }", "}")
-}
-
 fn judge(
     view: &DocumentView<'_>,
     id: &ObjectId,
     pointer: &str,
     reference: NodeRef<'_>,
-    names: &NamesOfKind,
+    names: &NamesOfKind<'_>,
     report: &mut Reporter<'_>,
 ) {
     let stated = |key: &str| reference.get(key).and_then(NodeRef::as_str);
@@ -96,16 +84,14 @@ fn judge(
         Some(version.rsplit_once('/').map_or("", |(group, _)| group).to_owned())
     });
     let (Some(group), Some(kind), Some(name)) = (group, stated("kind"), stated("name")) else { return };
-    let name = plain(&name);
+    let name = without_blanks(&name);
     let Some(known) = names.get(&(group.clone(), kind.to_string())) else { return };
     if known.contains(&name) {
         return;
     }
-    let Some(near) = nearest(&name, known.iter().map(String::as_str)) else { return };
+    let Some(near) = known.nearest(&name) else { return };
     // Another file may have it.
-    let is_elsewhere = view.beyond().snapshot.objects().iter().any(|object| {
-        plain(&object.id.name) == name && *object.id.kind == *kind && object.id.group() == group
-    });
+    let is_elsewhere = view.beyond().has_object(&group, &kind, &name);
     let place = reference.get("name").and_then(NodeRef::location).filter(|_| !is_elsewhere);
     let Some(place) = place else { return };
     report

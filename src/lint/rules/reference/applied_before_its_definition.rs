@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Reference,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "an object does not wait for what defines its kind",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/reference/applied-before-its-definition.md"),

@@ -9,7 +9,7 @@ use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
-use crate::model::workloads::is_cluster_scoped;
+use crate::schema::table;
 
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-health-check",
@@ -126,21 +126,7 @@ fn is_namespaced(reference: &Reference<'_>) -> bool {
         Some((.., namespaced)) => *namespaced,
         None => {
             kinds::find(&reference.group, &reference.kind).is_some()
-                || NAMESPACED.contains(&&*reference.group)
-                    && !is_cluster_scoped(&reference.group, &reference.kind)
+                || table::is_namespaced(&reference.group, &reference.kind) == Some(true)
         }
     }
 }
-
-/// Groups of operators whose kinds lie in namespaces, but for those of a cluster.
-/// Source: the definitions that their charts bring (`spec.scope`).
-const NAMESPACED: [&str; 8] = [
-    "bitnami.com",
-    "ceph.rook.io",
-    "cert-manager.io",
-    "cluster.x-k8s.io",
-    "external-secrets.io",
-    "k8s.mariadb.com",
-    "monitoring.coreos.com",
-    "postgresql.cnpg.io",
-];

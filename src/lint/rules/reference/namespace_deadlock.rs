@@ -27,6 +27,9 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// Releases of one namespace: of more, the one that comes by itself is not looked for.
+const MOST: usize = 64;
+
 /// The releases that make a namespace, each with the Kustomization that applies it.
 type Releases<'a> = Vec<(u32, &'a Effective)>;
 
@@ -80,7 +83,10 @@ fn makers<'a>(view: &ClusterView<'a>) -> FxHashMap<String, Releases<'a>> {
         }
     }
     let applied = applied(view);
-    makers.retain(|name, _| !applied.contains(name) && !others.contains(name) && !namespaces::is_given(name));
+    makers.retain(|name, releases| {
+        let is_made = applied.contains(name) || others.contains(name) || namespaces::is_given(name);
+        !is_made && releases.len() <= MOST
+    });
     makers
 }
 

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Schema,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "an expression of an admission policy that does not compile",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/schema/malformed-admission-expression.md"),

@@ -103,15 +103,7 @@ fn unknown<'a>(
         None if is_proposed(view.id, pointer) => None,
         None => other_level(fault.root, view, fault, &entry.key, parent),
     };
-    // Whoever installs Gateway API chooses the channel.
-    let is_unsure = match fault.basis {
-        Basis::Any(Product::Kubernetes) => !fault.native && is_experimental(view, pointer),
-        Basis::Any(Product::Operator(_)) => {
-            near.is_none() && elsewhere.is_none() && FORKED.contains(&view.id.group())
-        }
-        _ => false,
-    };
-    if is_unsure {
+    if is_unsure(view, fault, near.is_some() || elsewhere.is_some()) {
         let what = format!("{} {}: {pointer}", view.id.api_version, view.id.kind);
         report.not_checked(Unchecked::KindWithoutSchema, Some(location), what);
         return;
@@ -149,6 +141,16 @@ fn unknown<'a>(
             });
         }
         _ => {}
+    }
+}
+
+/// Whether the cluster may well have the field; `is_meant`: it is like one that is known.
+fn is_unsure(view: &ObjectView<'_>, fault: &Judged<'_>, is_meant: bool) -> bool {
+    match fault.basis {
+        // Whoever installs Gateway API chooses the channel.
+        Basis::Any(Product::Kubernetes) => !fault.native && is_experimental(view, &fault.violation.pointer),
+        Basis::Any(Product::Operator(_)) => !is_meant && FORKED.contains(&view.id.group()),
+        _ => false,
     }
 }
 

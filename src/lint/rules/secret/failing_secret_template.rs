@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Secret,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a template of external-secrets that fails",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/secret/failing-secret-template.md"),

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Secret,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "encrypted objects of a Kustomization that does not decrypt",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/secret/missing-decryption.md"),

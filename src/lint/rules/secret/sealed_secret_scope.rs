@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Secret,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a SealedSecret that is applied under another namespace or name than it was sealed for",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/secret/sealed-secret-scope.md"),

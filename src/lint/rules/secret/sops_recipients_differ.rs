@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Secret,
     level: Level::Info,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a file is encrypted for other keys than .sops.yaml names",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/secret/sops-recipients-differ.md"),

@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Secret,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "an encrypted file that SOPS can't decrypt",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/secret/undecryptable-file.md"),

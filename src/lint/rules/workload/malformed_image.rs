@@ -3,7 +3,7 @@
 //! asks (`kubernetes` `pkg/util/parsers`, `InvalidImageName`).
 
 use super::{dotted, is_open, text};
-use crate::lang::yaml::NodeRef;
+use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::workloads::pod_spec;
 
@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "the name of an image that no registry knows",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/malformed-image.md"),
@@ -75,7 +75,7 @@ fn fields(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let before = stack.len();
         if node.is_map() {
             for entry in node.entries() {
-                let inner = crate::lang::yaml::pointer_join(&pointer, &entry.key);
+                let inner = pointer_join(&pointer, &entry.key);
                 if entry.value.is_map() || entry.value.is_seq() {
                     stack.push((inner, entry.value));
                 } else if matches!(&*entry.key, "image" | "imageName" | "tag")
@@ -177,9 +177,11 @@ fn is_host_name(host: &str) -> bool {
 fn is_component(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let ends = |byte: Option<u8>| byte.is_some_and(is_letter);
+    let is_separator =
+        |part: &str| matches!(part, "" | "." | "_" | "__") || part.bytes().all(|byte| byte == b'-');
     ends(name.bytes().next())
         && ends(name.bytes().next_back())
-        && name.bytes().all(|byte| is_letter(byte) || matches!(byte, b'.' | b'-' | b'_'))
+        && name.split(|c: char| c.is_ascii() && is_letter(c as u8)).all(is_separator)
 }
 
 #[cfg(test)]
@@ -195,7 +197,7 @@ mod tests {
             "library/nginx",
             "ghcr.io/a/b:v1.2.3-alpine_1",
             "localhost:5000/a",
-            "registry.example.org:443/a/b__c/d-e.f:latest",
+            "registry.example.org:443/a/b__c/d--e.f_g:latest",
             &format!("nginx@sha256:{digest}"),
             &format!("ghcr.io/a/b:1@sha256:{digest}"),
             "[::1]:5000/a",
@@ -208,6 +210,9 @@ mod tests {
             "nginx:",
             "ghcr.io/a/B:1",
             "ghcr.io/a//b",
+            "ghcr.io/a/b..c",
+            "ghcr.io/a/b___c",
+            "ghcr.io/a/b-_c",
             "a b",
             "nginx:1:2",
             &format!("nginx:1:sha256:{digest}"),

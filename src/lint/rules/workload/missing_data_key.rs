@@ -3,8 +3,8 @@
 //! find key"), `pkg/volume/configmap` and `pkg/volume/secret` (`MakePayload`: "references
 //! non-existent config key").
 
-use super::known_names::KnownNames;
 use super::{is_open, judged, target, text};
+use crate::lint::known_names::KnownNames;
 use crate::lint::workloads::TargetState;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Name;
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a workload names a key that a ConfigMap or Secret does not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/missing-data-key.md"),

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a route refers to another namespace that does not grant it",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/missing-reference-grant.md"),

@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a workload or route refers to an object that the cluster does not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/missing-workload-reference.md"),

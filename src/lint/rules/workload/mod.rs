@@ -1,7 +1,6 @@
 //! What workloads, and what routes to them, refer to.
 
 mod hosts;
-mod known_names;
 mod labels;
 pub(crate) mod malformed_image;
 pub(crate) mod missing_data_key;

@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a selector that nothing of the namespace matches",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/selector-matches-nothing.md"),

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a route that its Gateway does not take in",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/unattached-route.md"),

@@ -5,9 +5,9 @@
 //! `validateImport`, `validateReplicaMode`); prometheus-operator
 //! `pkg/alertmanager/validation/v1alpha1/validation.go` (`validateAlertmanagerRoutes`).
 
-use super::known_names::KnownNames;
 use super::{dotted, is_open, text};
 use crate::lang::yaml::NodeRef;
+use crate::lint::known_names::KnownNames;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::ObjectId;
 
@@ -16,7 +16,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a field names an entry that the same object does not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/undefined-name-in-object.md"),

@@ -3,9 +3,9 @@
 //! Source: `kubernetes` `pkg/apis/core/validation/validation.go` (`ValidateVolumeMounts`,
 //! `validateContainers`, `validateContainerPorts`), `pkg/probe/util.go` (`ResolveContainerPort`).
 
-use super::known_names::KnownNames;
 use super::{dotted, text};
 use crate::lang::yaml::NodeRef;
+use crate::lint::known_names::KnownNames;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::workloads::pod_spec;
 
@@ -14,7 +14,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a container names a volume or a port that its Pod does not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/undefined-name-in-pod.md"),

@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Warning,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a text names the host of a Service that the cluster does not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/unknown-service-host.md"),

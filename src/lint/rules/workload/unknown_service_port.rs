@@ -4,12 +4,12 @@
 //! Gateway API `apis/v1` (`BackendObjectReference.Port`); `kubernetes`
 //! `staging/src/k8s.io/endpointslice/utils.go` (`FindPort`).
 
-use super::known_names::KnownNames;
 use super::labels::Labelled;
 use super::{dotted, judged, target, text};
 use crate::build::kustomize::FILE_NAMES;
 use crate::files::{Snapshot, join};
 use crate::lang::yaml::NodeRef;
+use crate::lint::known_names::KnownNames;
 use crate::lint::usual::Usual;
 use crate::lint::workloads::{TargetState, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
@@ -25,7 +25,7 @@ pub(crate) static RULE: Rule = Rule {
     group: Group::Workload,
     level: Level::Error,
     default: true,
-    since: "0.3.0",
+    since: "0.2.0",
     summary: "a port that the Service, or its Pods, do not have",
     fix: FixAvailability::None,
     docs: include_str!("../../../../tests/rules/workload/unknown-service-port.md"),

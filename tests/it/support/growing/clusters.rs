@@ -210,6 +210,45 @@ pub(super) const ALL: &[Generator] = &[
         let template = object(CAPI, "Cluster", "${N}", &format!("{{a: \"{expressions}\"}}"));
         files(&[("templates/cluster-template.yaml", template)])
     }),
+    ("misspelled references of clusterctl templates", 25, |count| {
+        let template = |at: usize| {
+            let reference = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerCluster";
+            let spec = format!("{{infrastructureRef: {{{reference}, name: workers-{at}x}}}}");
+            let made = object(
+                "infrastructure.cluster.x-k8s.io/v1beta1",
+                "DockerCluster",
+                &format!("workers-{at}"),
+                "{}",
+            );
+            (
+                format!("templates/cluster-template-{at}.yaml"),
+                object(CAPI, "Cluster", &format!("c{at}"), &spec) + &made,
+            )
+        };
+        (0..count).map(template).collect()
+    }),
+    ("releases that make namespaces for each other", 15, |count| {
+        let release = |at: usize| {
+            let spec =
+                "{interval: 5m, install: {createNamespace: true}, chartRef: {kind: OCIRepository, name: c}}";
+            let own = format!("metadata: {{name: h{at}, namespace: n{at}}}");
+            let shared = format!("metadata: {{name: s{at}, namespace: shared}}");
+            [own, shared]
+                .map(|metadata| {
+                    format!("apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n{metadata}\nspec: {spec}\n---\n")
+                })
+                .concat()
+        };
+        let depends = |at: usize| match at {
+            0 => String::new(),
+            _ => format!("  dependsOn: [{{name: k{}}}]\n", at - 1),
+        };
+        let applied =
+            each(count, |at| kustomization(&format!("k{at}"), &format!("./apps/k{at}"), &depends(at)));
+        let mut found = files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &applied)]);
+        found.extend((0..count).map(|at| named("apps/k", at, "a.yaml", release(at))));
+        found
+    }),
     ("machine deployments of a topology", 15, |count| {
         let worker = "workers: {machineDeployments: [{class: w, template: {bootstrap: {ref: {apiVersion: bootstrap.cluster.x-k8s.io/v1beta1, kind: KubeadmConfigTemplate, name: b}}, \
                       infrastructure: {ref: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: DockerMachineTemplate, name: i}}}}]}";

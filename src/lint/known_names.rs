@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 /// Names in their order, looked up and compared in about as much work as there are lookups.
 #[derive(Default)]
-pub(super) struct KnownNames<'a> {
+pub(crate) struct KnownNames<'a> {
     all: Vec<Cow<'a, str>>,
     set: FxHashSet<Cow<'a, str>>,
     words: OnceCell<Words<Cow<'a, str>>>,
@@ -15,26 +15,26 @@ pub(super) struct KnownNames<'a> {
 
 impl<'a> KnownNames<'a> {
     /// Adds one; false where it is there already.
-    pub(super) fn push(&mut self, name: Cow<'a, str>) -> bool {
+    pub(crate) fn push(&mut self, name: Cow<'a, str>) -> bool {
         self.all.push(name.clone());
         self.set.insert(name)
     }
 
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         self.set.contains(name)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// The one that is nearest to a name that is none of them.
-    pub(super) fn nearest(&self, name: &str) -> Option<&str> {
+    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
         self.words.get_or_init(|| self.all.iter().cloned().collect()).nearest(name)
     }
 
     /// The first ones, in words, and how many more there are.
-    pub(super) fn first(&self) -> (String, usize) {
+    pub(crate) fn first(&self) -> (String, usize) {
         const SHOWN: usize = 5;
         let shown: Vec<String> = self.all.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
         (shown.join(", "), self.all.len().saturating_sub(SHOWN))
