@@ -263,6 +263,7 @@ fn ends(
 /// What the plan does not tell.
 fn not_checked(base: &World, head: &World, changes: &[ClusterChange], reach: &Reach) -> NotChecked {
     let mut not_checked = NotChecked::default();
+    not_checked.states_entry = head.states_entry();
     engine::not_built(head, &mut not_checked);
     charts_before(base, &mut not_checked);
     for failing in plan::failing_on_both_sides(base, head) {

@@ -279,7 +279,7 @@ fn shown(value: Option<NodeRef<'_>>) -> String {
 const DIFFERENCES: usize = 50;
 
 /// JSON Pointers of the values in which some of these differ, each as deep as it goes.
-fn differences(nodes: &[NodeRef<'_>]) -> Vec<String> {
+pub(super) fn differences(nodes: &[NodeRef<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     compare(nodes, String::new(), 0, &mut found);
     found

@@ -5,11 +5,11 @@ use super::locate::{given, nearest, pointer_of};
 use super::output;
 use super::places::Places;
 use super::selector::{ObjectSelector, selector_of};
-use super::session::{LocatedObject, Session, found_by, one_object};
+use super::session::{LocatedObject, Session, differences, found_by, one_object};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::FileRole;
 use crate::files::{Snapshot, join};
-use crate::lang::text::{clean, shorten};
+use crate::lang::text::{clean, counted, shorten};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Via, ViaKind};
 use crate::lint::engine::NotChecked;
 use crate::model::Maker;
@@ -44,10 +44,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let (words, pointer) = object_and_pointer(&arguments.object);
     let all = match stated_in(common, &session, &world, words)? {
         Some(all) => all,
-        None => {
-            let selector = ObjectSelector::of_words(common, words)?;
-            vec![one_object(common, &world, &selector)?]
-        }
+        None => named(common, &world, words, pointer.is_some())?,
     };
     let is_json = matches!(output::chosen::<Format>(common)?.0, Format::Json);
     let [first, ..] = all.as_slice() else { return Ok(Status::Clean) };
@@ -61,23 +58,28 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     let Some(first) = first.first() else { return Ok(Status::Clean) };
     let files = files(first.object, &session.snapshot);
     let places = Places::of(common, &session);
-    let valued = match &pointer {
-        Some(_) if all.len() > 1 => {
+    let is_one = all.iter().flatten().all(|found| found.object.id == first.object.id);
+    let valued: Vec<Valued> = match &pointer {
+        Some(_) if !is_one => {
             return Err(Failure::Usage("several objects stand there; name one, or its LINE".to_owned()));
         }
-        Some(pointer) => Some(Valued::of(&world, first, pointer, &session.snapshot)?),
-        None => None,
+        Some(pointer) => {
+            let forms = all.iter().filter_map(|form| form.first());
+            let values = forms.map(|found| Valued::of(&world, found, pointer, &session.snapshot));
+            values.collect::<Result<_, _>>()?
+        }
+        None => Vec::new(),
     };
     output::emit(common, |format, out, _| match format {
         Format::Json => {
             let header = report::json::header("why", None, Some(&world), &NotChecked::default());
-            let mut body = body(&world, first, &files, valued.as_ref());
+            let mut body = body(&world, first, &files, valued.first());
             if arguments.references {
                 (body["references"], body["referencedBy"]) = references(&world, first).json();
             }
             report::json::write(out, &report::json::answer(header, body))
         }
-        Format::Text => texts(&all, &world, &places, valued.as_ref(), arguments.references)
+        Format::Text => texts(&all, &world, &places, &valued, arguments.references)
             .try_for_each(|text| out.write_all(text.as_bytes())),
     })?;
     Ok(Status::Clean)
@@ -119,7 +121,7 @@ fn texts<'f>(
     all: &'f [Vec<LocatedObject<'f>>],
     world: &'f World,
     places: &'f Places<'f>,
-    valued: Option<&'f Valued>,
+    valued: &'f [Valued],
     with_references: bool,
 ) -> impl Iterator<Item = String> {
     all.iter().enumerate().filter_map(move |(index, found)| {
@@ -129,9 +131,32 @@ fn texts<'f>(
             true => referring(found, &references(world, first).text(&|at| places.text(at))),
             false => text(found, &world.snapshot, places),
         };
-        let value = valued.map_or_else(String::new, |valued| valued.text(places));
+        let value = valued.get(index).map_or_else(String::new, |valued| valued.text(places));
         Some(format!("{gap}{value}{text}"))
     })
+}
+
+/// The forms of the object that is named. Several are answered one after the other where a
+/// value is asked for, or where they only come from other files.
+fn named<'w>(
+    common: &Common,
+    world: &'w World,
+    words: &[String],
+    asks_value: bool,
+) -> Result<Vec<Vec<LocatedObject<'w>>>, Failure> {
+    let selector = ObjectSelector::of_words(common, words)?;
+    let is_text = matches!(output::chosen::<Format>(common)?.0, Format::Text);
+    let forms = forms_of(common, world, &|object| selector.matches(&object.id))?;
+    let objects: Vec<&Effective> = forms.iter().filter_map(|form| Some(form.first()?.object)).collect();
+    let is_one = objects.iter().all(|object| object.id == objects[0].id);
+    let says_the_same = || {
+        let nodes: Vec<NodeRef<'_>> = objects.iter().map(|object| object.node.get_ref()).collect();
+        differences(&nodes).is_empty()
+    };
+    match forms.len() {
+        2..=OF_A_FILE if is_text && is_one && (asks_value || says_the_same()) => Ok(forms),
+        _ => Ok(vec![one_object(common, world, &selector)?]),
+    }
 }
 
 /// The words that name an object, and the pointer behind them. No object is called by a word
@@ -156,8 +181,22 @@ struct Valued {
     by: Option<String>,
 }
 
-/// Characters of a value that are shown.
+/// Characters of a line of a value that are shown.
 const SHOWN: usize = 200;
+
+/// Lines of a value that are shown.
+const LINES: usize = 8;
+
+/// A value as it is shown.
+fn lines(value: &str) -> Vec<String> {
+    let mut lines: Vec<String> = value.lines().take(LINES).map(|line| shorten(&clean(line), SHOWN)).collect();
+    match value.lines().count().saturating_sub(LINES) {
+        0 if lines.is_empty() => lines.push(String::new()),
+        0 => {}
+        more => lines.push(format!("… and {}", counted(more, "more line"))),
+    }
+    lines
+}
 
 impl Valued {
     fn of(
@@ -200,7 +239,10 @@ impl Valued {
             serde_json::Value::String(text) => text,
             other => other.to_string(),
         };
-        let mut out = format!("{}\n", shorten(&clean(&shown), SHOWN));
+        let mut out = String::new();
+        for line in lines(&shown) {
+            let _ = writeln!(out, "{line}");
+        }
         let Some(location) = &self.location else {
             let _ = writeln!(out, "  no file states this value");
             return out;
@@ -283,6 +325,9 @@ fn stated_in<'w>(
         all = forms_of(common, world, &|object| object.files.iter().any(|(_, place)| is_at(place)))?;
     }
     if all.is_empty() {
+        all = forms_of(common, world, &|object| data(object).any(|at| is_at(&at)))?;
+    }
+    if all.is_empty() {
         let orphan =
             world.orphans().find(|orphan| orphan.node.get_ref().location().is_some_and(|at| is_at(&at)));
         let why = match orphan {
@@ -296,6 +341,15 @@ fn stated_in<'w>(
         return Err(Failure::Usage(clean(&message).into_owned()));
     }
     Ok(Some(all))
+}
+
+/// Where the values of a ConfigMap or Secret stand: those of a generator in files of their own.
+fn data(object: &Effective) -> impl Iterator<Item = Location> {
+    let holds = object.id.is("", "ConfigMap") || object.id.is("", "Secret");
+    let root = object.node.get_ref();
+    let keys = ["data", "binaryData"].into_iter().filter(move |_| holds);
+    let maps = keys.filter_map(move |key| root.get(key));
+    maps.flat_map(|map| map.entries().collect::<Vec<_>>()).filter_map(|entry| entry.value.location())
 }
 
 /// Effective objects, each with the clusters that hold it in this form.

@@ -164,8 +164,7 @@ fn count(world: &World, files: &[&Arc<File>], read: &FxHashSet<FilePath>, outcom
         .filter(|cluster| world.counts(cluster))
         .filter_map(|cluster| Some(cluster.name.as_deref()?.to_owned()))
         .collect();
-    outcome.not_checked.states_entry =
-        world.clusters.iter().any(|cluster| cluster.name.is_some() && cluster.certainty == Certainty::Stated);
+    outcome.not_checked.states_entry = world.states_entry();
 }
 
 /// What all rules say, but for those about the run itself.

@@ -12,6 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const UNAPPLIED: &str = "no cluster applies these objects: list their files in a kustomization.yaml, or \
                          `exclude` them in .forebay.yaml";
 
+/// The same of files that a change touches.
+const UNREAD: &str = "no build of a cluster reads these files: list them in a kustomization.yaml, if they \
+                      are meant to be applied";
+
 /// What was skipped, by reason, and the places.
 #[derive(Clone, Debug, Default)]
 pub struct NotChecked {
@@ -35,6 +39,7 @@ impl NotChecked {
     pub(crate) fn remedy(&self, reason: Unchecked) -> &'static str {
         match reason {
             Unchecked::ReferenceWithoutEntryPoint if self.states_entry => UNAPPLIED,
+            Unchecked::ChangedFileOutsideClusters if self.states_entry => UNREAD,
             reason => reason.remedy(),
         }
     }

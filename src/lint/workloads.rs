@@ -1,6 +1,7 @@
 //! What the workloads of a cluster refer to, and what could be meant: the objects that it
 //! has, those that controllers make of them, and what may exist unseen.
 
+use super::near::name_of_generator;
 use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
 use crate::model::workloads::{
@@ -168,12 +169,13 @@ impl<'a> Workloads<'a> {
         if has_none {
             self.without_namespace.entry(&id.kind).or_default().insert(&id.name, object);
         }
-        named.entry((id.group(), &*id.kind)).or_default().push(NamedObject {
-            name: Cow::Borrowed(&*id.name),
+        let names = std::iter::once(&*id.name).chain(name_of_generator(id));
+        named.entry((id.group(), &*id.kind)).or_default().extend(names.map(|name| NamedObject {
+            name: Cow::Borrowed(name),
             namespace: id.namespace.as_deref().filter(|_| !has_none).map(Cow::Borrowed),
             object,
             is_made: false,
-        });
+        }));
         for one in derived(id, node) {
             if one.form == NameForm::Whole && !one.name.contains(['?', '$', '{']) {
                 named.entry(("", one.kind)).or_default().push(NamedObject {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What of a change was followed.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// Flux Kustomizations of the head that were not followed, of how many.
+    /// Flux Kustomizations that clusters of the head apply and that were not followed, of how many.
     pub not_followed: (usize, usize),
     /// Files that builds can read and that are not the same.
     pub changed: usize,
@@ -78,7 +78,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
         }
     }
     let mut reach =
-        Reach { not_followed: (coverage.not_followed.len(), coverage.kustomizations), ..Reach::default() };
+        Reach { not_followed: (coverage.left_out().count(), coverage.counted()), ..Reach::default() };
     reach.changed = touching.len();
     if touching.is_empty() {
         return reach;

@@ -2,7 +2,7 @@
 //! others were not.
 
 use crate::lang::text::{clean, counted};
-use crate::world::{UNAPPLIED, Unapplied, World, suggestions};
+use crate::world::{Unapplied, World, suggestions};
 use std::collections::BTreeMap;
 
 /// Reasons that the line names; the rest is counted.
@@ -17,15 +17,14 @@ pub(crate) fn line(world: &World) -> Option<String> {
     }
     // Without clusters, that nothing applies them is the reason.
     let apart = !coverage.clusters.is_empty();
-    let aside = if apart { coverage.unapplied.kustomizations } else { 0 };
-    let total = coverage.kustomizations - aside;
-    let all = match coverage.followed == total && aside > 0 {
+    let total = coverage.counted();
+    let all = match coverage.followed == total && total < coverage.kustomizations {
         true => format!("all {}", counted(total, "Kustomization")),
         false => format!("{} of {}", coverage.followed, counted(total, "Kustomization")),
     };
     let mut line = format!("followed {all} in {}", counted(coverage.clusters.len(), "cluster"));
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for one in coverage.not_followed.iter().filter(|one| !apart || one.why != UNAPPLIED) {
+    for one in coverage.left_out() {
         let why = clean(&one.why);
         // The rest of a long one is in JSON.
         let short: String = why.lines().next().unwrap_or_default().chars().take(100).collect();
@@ -44,11 +43,7 @@ pub(crate) fn line(world: &World) -> Option<String> {
         named.push(format!("{more} more"));
     }
     if !named.is_empty() {
-        line.push_str(&format!(
-            "; not followed: {} ({})",
-            coverage.not_followed.len() - aside,
-            named.join("; ")
-        ));
+        line.push_str(&format!("; not followed: {} ({})", coverage.left_out().count(), named.join("; ")));
     }
     if apart && coverage.unapplied.files > 0 {
         line.push_str(&format!("; {}", unapplied(&coverage.unapplied)));

@@ -62,7 +62,21 @@ pub struct NotFollowed {
 }
 
 /// Why one that no cluster applies isn't followed.
-pub(crate) const UNAPPLIED: &str = "no cluster applies it";
+const UNAPPLIED: &str = "no cluster applies it";
+
+impl Coverage {
+    /// Those that were not followed. Where there are clusters, what none of them applies is
+    /// counted apart ([`Coverage::unapplied`]).
+    pub fn left_out(&self) -> impl Iterator<Item = &NotFollowed> {
+        self.not_followed.iter().filter(|one| self.clusters.is_empty() || one.why != UNAPPLIED)
+    }
+
+    /// The Kustomizations of which [`Coverage::left_out`] are a part.
+    pub fn counted(&self) -> usize {
+        let apart = if self.clusters.is_empty() { 0 } else { self.unapplied.kustomizations };
+        self.kustomizations - apart
+    }
+}
 
 impl Unapplied {
     fn add(&mut self, snapshot: &Snapshot, entries: &mut Listings, path: &str) {

@@ -35,7 +35,7 @@ pub(crate) mod value_places;
 pub(crate) mod vendors;
 pub(crate) mod versions;
 
-pub(crate) use coverage::{UNAPPLIED, Unapplied};
+pub(crate) use coverage::Unapplied;
 pub(crate) use entry::suggestions;
 pub(crate) use entry_point::{Form, Unsettled, called_by, source_of};
 pub(crate) use inventory::{Lookup, UnseenMaker, UnseenMakerKind};
@@ -291,6 +291,12 @@ impl World {
     /// them: a nameless one per leaf overlay, and one for the loose objects.
     pub fn applied_clusters(&self) -> impl Iterator<Item = &Cluster> {
         self.clusters.iter().filter(|cluster| cluster.name.is_some() || !self.has_entry)
+    }
+
+    /// Whether a cluster states who applies it: then no entry point is missing in the
+    /// configuration.
+    pub(crate) fn states_entry(&self) -> bool {
+        self.clusters.iter().any(schemas::is_stated)
     }
 
     /// Whether a cluster is made of more than what the configuration excludes:

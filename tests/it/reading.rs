@@ -254,6 +254,139 @@ fn values_are_traced_to_variables_and_to_values_from() {
 }
 
 #[test]
+fn each_form_of_an_object_is_answered_where_a_value_is_asked_for() {
+    let scratch = fleet();
+    let run = scratch.forebay(&["why", "deploy/web", "/spec/template/spec/containers/0/env/0/value"]);
+    let told = lines(&run);
+    for line in [
+        "shop.prod.example.com",
+        "  substitution clusters/prod/apps.yaml:16:13  ${HOST} = shop.prod.example.com",
+        "shop.staging.example.com",
+        "  substitution clusters/staging/apps.yaml:16:13  ${HOST} = shop.staging.example.com",
+    ] {
+        assert!(told.contains(&line), "{line}: {}{}", run.out, run.err);
+    }
+    // A program gets one.
+    let run = scratch.forebay(&["why", "deploy/web", "spec.replicas", "--format", "json"]);
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{}", run.err);
+}
+
+#[test]
+fn a_file_of_a_generator_is_found_and_its_lines_are_shown() {
+    let scratch = fleet();
+    let list = "resources: [web.yaml, others.yaml]\nconfigMapGenerator:\n  - name: page\n    namespace: shop\n    \
+                files: [page.yaml]\ngeneratorOptions: {disableNameSuffixHash: true}\n";
+    scratch.write("apps/kustomization.yaml", list.as_bytes());
+    scratch.write(
+        "apps/page.yaml",
+        b"title: shop\nhost: ${HOST:=none}\nlong:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n  - 6\n",
+    );
+    let run = scratch.forebay(&["why", "apps/page.yaml", "--cluster", "prod"]);
+    assert_eq!(lines(&run).first(), Some(&"ConfigMap shop/page"), "{}{}", run.out, run.err);
+    assert!(lines(&run).contains(&"  generator    apps/kustomization.yaml:3:5"), "{}", run.out);
+    let run = scratch.forebay(&["why", "cm/page", "/data/page.yaml", "--cluster", "prod"]);
+    let told = lines(&run);
+    assert_eq!(
+        told.get(..2),
+        Some(&["title: shop", "host: shop.prod.example.com"][..]),
+        "{}{}",
+        run.out,
+        run.err
+    );
+    assert_eq!(
+        told.get(8..10),
+        Some(&["… and 1 more line", "  from         apps/page.yaml:1:1"][..]),
+        "{}",
+        run.out
+    );
+    // The same of other files: both are told.
+    scratch.write("apps/page.yaml", b"title: shop\n");
+    let staging = scratch.read("clusters/staging/apps.yaml").replace("shop.staging", "shop.prod");
+    scratch.write("clusters/staging/apps.yaml", staging.as_bytes());
+    let run = scratch.forebay(&["why", "deploy/web"]);
+    let variables = lines(&run).into_iter().filter(|line| line.contains("${HOST} = shop.prod.example.com"));
+    assert_eq!(variables.count(), 2, "{}{}", run.out, run.err);
+}
+
+/// A cluster whose settings four manifests use, in whole values and in parts of them.
+fn settings() -> Scratch {
+    let sync = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: \
+                flux-system}\nspec: {interval: 1m, url: https://example.com/fleet}\n---\napiVersion: \
+                kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: flux-system, namespace: \
+                flux-system}\nspec: {interval: 10m, path: ./clusters/prod, prune: true, sourceRef: {kind: \
+                GitRepository, name: flux-system}}\n";
+    let kustomization = |name: &str, more: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: \
+             flux-system}}\nspec:\n  interval: 10m\n  path: ./{name}\n  prune: true\n  sourceRef: {{kind: \
+             GitRepository, name: flux-system}}\n{more}"
+        )
+    };
+    let map = |name: &str, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\ndata:\n  a: {value}\n"
+        )
+    };
+    let variables = "  postBuild:\n    substituteFrom: [{kind: ConfigMap, name: settings}]\n";
+    Scratch::git(&[
+        ("clusters/prod/flux-system/gotk-sync.yaml", sync),
+        ("clusters/prod/apps.yaml", &kustomization("apps", variables)),
+        ("clusters/prod/extra.yaml", &kustomization("extra", "")),
+        (
+            "clusters/prod/settings.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: flux-system}\ndata:\n  DOMAIN: a.org\n",
+        ),
+        (
+            "clusters/prod/kustomization.yaml",
+            "resources: [flux-system/gotk-sync.yaml, apps.yaml, extra.yaml, settings.yaml]\n",
+        ),
+        ("apps/one.yaml", &map("one", "${DOMAIN}")),
+        ("apps/two.yaml", &map("two", "https://www.${DOMAIN}/x")),
+        ("apps/three.yaml", &map("three", "|\n    first\n    host: ${DOMAIN}\n    last")),
+        ("extra/map.yaml", &map("extra", "1")),
+    ])
+}
+
+#[test]
+fn what_one_line_causes_stands_together_in_each_format() {
+    let scratch = settings();
+    scratch.commit("as it was");
+    let changed = scratch.read("clusters/prod/settings.yaml").replace("a.org", "b.org");
+    scratch.write("clusters/prod/settings.yaml", changed.as_bytes());
+    let run = scratch.forebay(&["plan", "--base", "HEAD"]);
+    let told = lines(&run);
+    for line in [
+        "  clusters/prod/settings.yaml:5 DOMAIN -> 4 effects",
+        "    changes   ConfigMap shop/one: data.a a.org -> b.org",
+        "    changes   ConfigMap shop/two: data.a https://www.a.org/x ->",
+        "              + host: b.org",
+    ] {
+        assert!(told.contains(&line), "{line}\n{}{}", run.out, run.err);
+    }
+    let run = scratch.forebay(&["plan", "--base", "HEAD", "--format", "markdown"]);
+    let entry = lines(&run).into_iter().find(|line| line.contains("4 effects:")).unwrap_or_default();
+    for part in ["ConfigMap shop/two: data.a", "`+ host: b.org`", "`clusters/prod/settings.yaml:5` `DOMAIN`"]
+    {
+        assert!(entry.contains(part), "{part}\n{}", run.out);
+    }
+}
+
+#[test]
+fn what_a_change_takes_off_a_list_is_not_said_to_be_left_out() {
+    let scratch = settings();
+    scratch.commit("as it was");
+    let list = scratch.read("clusters/prod/kustomization.yaml").replace("extra.yaml, ", "");
+    scratch.write("clusters/prod/kustomization.yaml", list.as_bytes());
+    let run = scratch.forebay(&["plan", "--base", "HEAD"]);
+    assert!(run.out.contains("DELETES   Kustomization flux-system/extra: no longer listed"), "{}", run.out);
+    assert!(!run.out.contains("not followed"), "{}", run.out);
+    // Where a cluster is stated, the advice is about the file.
+    scratch.write("extra/map.yaml", scratch.read("extra/map.yaml").replace("1", "2").as_bytes());
+    let run = scratch.forebay(&["plan", "--base", "HEAD"]);
+    assert!(!run.out.contains("say in .forebay.yaml what Flux applies first"), "{}", run.out);
+}
+
+#[test]
 fn references_are_told_both_ways() {
     let scratch = fleet();
     let run = scratch.forebay(&["why", "--references", "deploy/web", "--cluster", "prod"]);

@@ -43,9 +43,33 @@ pub(crate) enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
     /// `a ? b : c`
     Choice(Box<Expression>, Box<Expression>, Box<Expression>),
-    /// A map, a message or what may be absent (`a.?b`): the expressions that it is made of.
-    /// Of the type of a message nothing is kept.
-    Other(Vec<Expression>),
+    /// `{a: b}`
+    Map(Vec<(Expression, Expression)>),
+    /// `Type.name{field: a}`
+    Message(String, Vec<(String, Expression)>),
+    /// What may be absent (`a.?b`): the expressions that it is made of.
+    Optional(Vec<Expression>),
+}
+
+impl Expression {
+    /// The expressions that it is made of, in the order of the text.
+    pub(crate) fn parts(&self) -> Vec<&Expression> {
+        match self {
+            Expression::Null
+            | Expression::Bool(_)
+            | Expression::Int(_)
+            | Expression::Float(_)
+            | Expression::Text(_)
+            | Expression::Name(_) => Vec::new(),
+            Expression::Select(of, _) | Expression::Not(of) | Expression::Minus(of) => vec![of],
+            Expression::Index(left, right) | Expression::Binary(_, left, right) => vec![left, right],
+            Expression::Choice(condition, yes, no) => vec![condition, yes, no],
+            Expression::Call(of, _, arguments) => of.as_deref().into_iter().chain(arguments).collect(),
+            Expression::List(parts) | Expression::Optional(parts) => parts.iter().collect(),
+            Expression::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
+            Expression::Message(_, fields) => fields.iter().map(|(_, value)| value).collect(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -274,7 +298,7 @@ impl Parser {
                 let height = self.height;
                 value = match self.takes("(") {
                     true => Expression::Call(Some(Box::new(value)), name, self.list(")")?),
-                    false if may_be_absent => Expression::Other(vec![value]),
+                    false if may_be_absent => Expression::Optional(vec![value]),
                     false => Expression::Select(Box::new(value), name),
                 };
                 self.above(height)?;
@@ -285,14 +309,12 @@ impl Parser {
                 self.above(height)?;
                 self.expects("]")?;
                 value = match may_be_absent {
-                    true => Expression::Other(vec![value, index]),
+                    true => Expression::Optional(vec![value, index]),
                     false => Expression::Index(Box::new(value), Box::new(index)),
                 };
             } else if self.takes("{") {
-                if !matches!(value, Expression::Name(_) | Expression::Select(..)) {
-                    return syntax("unexpected '{'");
-                }
-                value = Expression::Other(self.fields()?);
+                let Some(name) = type_name(&value) else { return syntax("unexpected '{'") };
+                value = Expression::Message(name, self.fields()?);
                 self.above(0)?;
             } else {
                 return Ok(value);
@@ -300,19 +322,19 @@ impl Parser {
         }
     }
 
-    /// The values of a message: `name: value, …}`.
-    fn fields(&mut self) -> Result<Vec<Expression>> {
-        let mut values = Vec::new();
+    /// The fields of a message: `name: value, …}`.
+    fn fields(&mut self) -> Result<Vec<(String, Expression)>> {
+        let mut fields = Vec::new();
         let mut height = 0;
         let mut is_over = self.takes("}");
         while !is_over {
             self.takes("?");
-            let Some(Token::Word(_)) = self.tokens.get(self.at) else {
+            let Some(Token::Word(name)) = self.tokens.get(self.at).cloned() else {
                 return syntax("expected the name of a field");
             };
             self.at += 1;
             self.expects(":")?;
-            values.push(self.choice()?);
+            fields.push((name, self.choice()?));
             height = height.max(self.height);
             let goes_on = self.takes(",");
             is_over = self.takes("}");
@@ -321,20 +343,20 @@ impl Parser {
             }
         }
         self.height = height;
-        Ok(values)
+        Ok(fields)
     }
 
     /// The keys and values of a map: `key: value, …}`.
-    fn entries(&mut self) -> Result<Vec<Expression>> {
-        let mut parts = Vec::new();
+    fn entries(&mut self) -> Result<Vec<(Expression, Expression)>> {
+        let mut entries = Vec::new();
         let mut height = 0;
         let mut is_over = self.takes("}");
         while !is_over {
             self.takes("?");
-            parts.push(self.choice()?);
+            let key = self.choice()?;
             height = height.max(self.height);
             self.expects(":")?;
-            parts.push(self.choice()?);
+            entries.push((key, self.choice()?));
             height = height.max(self.height);
             let goes_on = self.takes(",");
             is_over = self.takes("}");
@@ -343,7 +365,7 @@ impl Parser {
             }
         }
         self.height = height;
-        Ok(parts)
+        Ok(entries)
     }
 
     fn list(&mut self, end: &str) -> Result<Vec<Expression>> {
@@ -384,9 +406,9 @@ impl Parser {
                 Expression::List(items)
             }
             Token::Sign("{") => {
-                let parts = self.entries()?;
+                let entries = self.entries()?;
                 self.above(0)?;
-                Expression::Other(parts)
+                Expression::Map(entries)
             }
             // A name or number that begins so, an item that may be absent.
             Token::Sign("." | "?") => return Err(CelFault::Beyond),
@@ -404,4 +426,18 @@ impl Parser {
             },
         })
     }
+}
+
+/// `a.b.c` where an expression is nothing but names.
+fn type_name(expression: &Expression) -> Option<String> {
+    let mut names = Vec::new();
+    let mut one = expression;
+    while let Expression::Select(of, field) = one {
+        names.push(field.as_str());
+        one = of;
+    }
+    let Expression::Name(first) = one else { return None };
+    names.push(first);
+    names.reverse();
+    Some(names.join("."))
 }

@@ -121,12 +121,6 @@ impl<W: AsRef<str>> Words<W> {
         nearest.map(|(_, candidate)| candidate)
     }
 
-    /// Those of so many bytes.
-    pub(crate) fn of_length(&self, length: usize) -> impl Iterator<Item = &W> {
-        let places = [Some(length), None].into_iter().filter_map(|length| self.by_length.get(&length));
-        places.flatten().map(|place| &self.all[*place as usize].1)
-    }
-
     fn of_like_length(&self, word: &Word<'_>) -> Vec<u32> {
         let length = word.text.chars().count();
         let lengths = length.saturating_sub(word.limit)..=length + word.limit;

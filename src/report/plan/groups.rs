@@ -5,7 +5,7 @@ use super::values::Phrase;
 use super::{Plan, consequences, phrases, verb};
 use crate::lang::text::{counted, plural};
 use crate::model::{Category, EffectKind, Severity};
-use crate::plan::{Cause, Effect, Side, is_by_label_only, is_version_label};
+use crate::plan::{Cause, Effect, is_by_label_only, is_version_label};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,7 +193,8 @@ fn own_entry(effect: &Effect) -> bool {
 
 /// Entries, those that one line of a file causes together where they are many; what is
 /// disruptive stands for itself.
-pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<GroupItem<'s, 'p>> {
+pub(super) fn items<'s, 'p>(plan: &Plan<'_>, section: &'s Section<'p>) -> Vec<GroupItem<'s, 'p>> {
+    let place = |cause: &Cause| (cause.side, cause.location.file.shown().to_string(), plan.line(cause));
     let cause = |entry: &EffectGroup<'p>| -> Option<&'p Cause> {
         let first = entry.effects[0];
         let plain = first.severity < Severity::Disruptive && entry.inside.is_empty() && first.when.is_none();
@@ -226,28 +227,32 @@ pub(super) fn items<'s, 'p>(section: &'s Section<'p>) -> Vec<GroupItem<'s, 'p>> 
     items
 }
 
-/// The file and the bytes of a cause, without what it goes through.
-fn place(cause: &Cause) -> (Side, String, u32) {
-    (cause.side, cause.location.file.shown().to_string(), cause.location.start)
-}
-
 impl Bundle<'_, '_> {
-    /// Entries of a verb and a kind in one line each.
+    /// A line for each verb and object; where they are many, for each verb and kind.
     pub(super) fn lines(&self) -> Vec<ReleaseLine> {
-        let mut alike: BTreeMap<(std::cmp::Reverse<Severity>, &str, &str), Vec<&EffectGroup<'_>>> =
-            BTreeMap::new();
+        let is_short = self.entries.len() <= INSIDE;
+        let mut alike: BTreeMap<_, Vec<&EffectGroup<'_>>> = BTreeMap::new();
         for entry in &self.entries {
             let first = entry.effects[0];
-            let key = (std::cmp::Reverse(first.severity), verb(first), &*first.object.kind);
+            let own = is_short.then_some(&first.object);
+            let key = (std::cmp::Reverse(first.severity), verb(first), &*first.object.kind, own);
             alike.entry(key).or_default().push(entry);
         }
-        let told = alike.into_iter().map(|((severity, verb, _), entries)| {
+        let told = alike.into_iter().map(|((severity, verb, ..), entries)| {
             let effects: Vec<&Effect> =
                 entries.iter().flat_map(|entry| entry.effects.iter().copied()).collect();
-            let mut told: Vec<Phrase> = phrases(entries[0].effects[0]).into_iter().take(1).collect();
+            let mut told: Vec<Phrase> = Vec::new();
+            let most = if is_short { 3 } else { 1 };
+            for phrase in entries.iter().flat_map(|entry| phrases(entry.effects[0])) {
+                if told.len() < most && !told.contains(&phrase) {
+                    told.push(phrase);
+                }
+            }
             let fields: usize = effects.iter().map(|effect| fields_of(effect)).sum();
-            if let Some(first) = told.first_mut().filter(|_| fields > 1) {
-                first.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
+            let objects: BTreeSet<_> = effects.iter().map(|effect| &effect.object).collect();
+            let is_more = fields > objects.len().max(told.len());
+            if let Some(last) = told.last_mut().filter(|_| is_more) {
+                last.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
             }
             ReleaseLine {
                 verb: verb.to_owned(),

@@ -30,7 +30,7 @@ pub(crate) fn render(plan: &Plan<'_>, secrets: Option<&SecretValues>) -> String 
     for of_clusters in &sections(plan) {
         let here = changed.extract_if(.., |(names, _)| *names == of_clusters.clusters);
         let mut content: String = here.map(|(_, group)| changes::html(plan, &group)).collect();
-        for item in items(of_clusters) {
+        for item in items(plan, of_clusters) {
             match item {
                 GroupItem::One(entry) => one(&mut content, plan, entry),
                 GroupItem::Bundle(bundle) => together(&mut content, plan, &bundle),

@@ -1,7 +1,8 @@
 //! The plan for a pull-request comment or a job summary: a marker for the sticky
 //! comment, a headline, one table, details folded, a graph when it is small.
 
-use super::groups::{EffectGroup, Section, sections};
+use super::groups::{EffectGroup, GroupItem, Section, items, sections};
+use super::values::Phrase;
 use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
 use crate::model::{EffectKind, Severity};
 use crate::plan::Effect;
@@ -32,7 +33,7 @@ pub fn render(plan: &Plan<'_>) -> String {
     let mut left_out = changes::markdown(&mut out, plan, LIMIT);
     let all = sections(plan);
     let several = plan.cluster_names().len() > 1;
-    let (rows, folded) = by_weight(&all);
+    let (rows, folded) = by_weight(plan, &all);
     left_out += table(&mut out, plan, &rows, several);
     let lead = if rows.is_empty() { "" } else { "more " };
     left_out += list(&mut out, plan, &folded, lead, several);
@@ -54,22 +55,62 @@ pub fn render(plan: &Plan<'_>) -> String {
     out
 }
 
-/// An entry and the clusters that have it.
-type EffectRow<'p> = (&'p [&'p str], &'p EffectGroup<'p>);
+/// A row: an entry, or what one line of a file causes, and the clusters that have it.
+struct EffectRow<'p> {
+    clusters: &'p [&'p str],
+    item: GroupItem<'p, 'p>,
+}
+
+impl EffectRow<'_> {
+    /// The worst of it, and how many effects there are.
+    fn weight(&self) -> (Severity, usize) {
+        match &self.item {
+            GroupItem::One(entry) => (entry.effects[0].severity, entry.effects.len()),
+            GroupItem::Bundle(bundle) => {
+                let severities = bundle.entries.iter().map(|entry| entry.effects[0].severity);
+                (severities.max().unwrap_or(Severity::Routine), bundle.count())
+            }
+        }
+    }
+
+    /// Whether it happens at another time than the change.
+    fn is_later(&self) -> bool {
+        matches!(&self.item, GroupItem::One(entry) if entry.effects[0].when.is_some())
+    }
+
+    /// The objects, what happens, and the causes.
+    fn cells(&self, plan: &Plan<'_>) -> [String; 3] {
+        match &self.item {
+            GroupItem::One(entry) => {
+                [escape(&entry.subject(20)), what(entry.effects[0]), causes(plan, entry)]
+            }
+            GroupItem::Bundle(bundle) => {
+                let key =
+                    plan.cause_key(bundle.cause).map_or(String::new(), |key| format!(" {}", code(&key)));
+                let told = bundle.lines().into_iter().map(|line| {
+                    format!("{} {}{}", line.verb, escape(&line.subject), phrases_in_cell(&line.told))
+                });
+                [
+                    format!("{} effects", bundle.count()),
+                    told.collect::<Vec<_>>().join("<br>"),
+                    code(&plan.place_alone(bundle.cause)) + &key,
+                ]
+            }
+        }
+    }
+}
 
 /// The rows of the table and those that are folded. What is left out at the end is the
 /// least: the worst first, and of those what reaches most.
-fn by_weight<'p>(all: &'p [Section<'p>]) -> (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) {
-    let entries =
-        all.iter().flat_map(|section| section.entries.iter().map(|entry| (&section.clusters[..], entry)));
-    let shown = |entry: &EffectGroup<'_>| {
-        entry.effects[0].severity > Severity::Routine && entry.effects[0].when.is_none()
-    };
-    let (mut table, mut folded): (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) =
-        entries.partition(|(_, entry)| shown(entry));
-    let weight = |(clusters, entry): &EffectRow<'_>| {
-        let reach = clusters.len().max(1) * entry.effects.len();
-        std::cmp::Reverse((entry.effects[0].severity, reach))
+fn by_weight<'p>(plan: &Plan<'_>, all: &'p [Section<'p>]) -> (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) {
+    let rows = all.iter().flat_map(|section| {
+        items(plan, section).into_iter().map(|item| EffectRow { clusters: &section.clusters, item })
+    });
+    let shown = |row: &EffectRow<'_>| row.weight().0 > Severity::Routine && !row.is_later();
+    let (mut table, mut folded): (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) = rows.partition(shown);
+    let weight = |row: &EffectRow<'_>| {
+        let (severity, count) = row.weight();
+        std::cmp::Reverse((severity, row.clusters.len().max(1) * count))
     };
     table.sort_by_key(weight);
     folded.sort_by_key(weight);
@@ -98,17 +139,11 @@ fn table(out: &mut String, plan: &Plan<'_>, rows: &[EffectRow<'_>], several: boo
         "| | Object | What happens | Cause |\n|---|---|---|---|\n"
     });
     let mut left_out = 0;
-    for (clusters, entry) in rows {
-        let effect = entry.effects[0];
-        let mark = if effect.severity == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
-        let cluster = if several { format!(" {} |", escape(&where_to(clusters))) } else { String::new() };
-        let row = format!(
-            "| {mark} |{cluster} {} | {} | {} |\n",
-            escape(&entry.subject(20)),
-            what(effect),
-            causes(plan, entry)
-        );
-        left_out += append(out, &row);
+    for row in rows {
+        let mark = if row.weight().0 == Severity::Disruptive { "🔴 disruptive" } else { "🟡 notable" };
+        let cluster = if several { format!(" {} |", escape(&where_to(row.clusters))) } else { String::new() };
+        let [objects, what, causes] = row.cells(plan);
+        left_out += append(out, &format!("| {mark} |{cluster} {objects} | {what} | {causes} |\n"));
     }
     out.push('\n');
     left_out
@@ -119,19 +154,14 @@ fn list(out: &mut String, plan: &Plan<'_>, rows: &[EffectRow<'_>], lead: &str, s
     if rows.is_empty() {
         return 0;
     }
-    let count: usize = rows.iter().map(|(_, entry)| entry.effects.len()).sum();
+    let count: usize = rows.iter().map(|row| row.weight().1).sum();
     let word = if count == 1 { "effect" } else { "effects" };
     let _ = writeln!(out, "<details><summary>{count} {lead}{word}</summary>\n");
     let mut left_out = 0;
-    for (clusters, entry) in rows {
-        let cluster = if several { format!("{}: ", escape(&where_to(clusters))) } else { String::new() };
-        let line = format!(
-            "- {cluster}{}: {} {}\n",
-            escape(&entry.subject(20)),
-            what(entry.effects[0]),
-            causes(plan, entry)
-        );
-        left_out += append(out, &line);
+    for row in rows {
+        let cluster = if several { format!("{}: ", escape(&where_to(row.clusters))) } else { String::new() };
+        let [objects, what, causes] = row.cells(plan);
+        left_out += append(out, &format!("- {cluster}{objects}: {what} {causes}\n"));
     }
     out.push_str("</details>\n\n");
     left_out
@@ -185,13 +215,13 @@ fn releases(out: &mut String, all: &[Section<'_>]) -> usize {
         }
         for line in &entry.inside {
             let mark = if line.severity.0 == Severity::Disruptive { "🔴 " } else { "" };
-            let _ = write!(text, "- {mark}{} {}", line.verb, escape(&line.subject));
-            for (index, told) in line.told.iter().enumerate().filter(|(_, told)| !told.line.is_empty()) {
-                let _ = write!(text, "{}{}", if index == 0 { ": " } else { "<br>" }, prose(&told.line));
-                for side in &told.sides {
-                    let _ = write!(text, "<br>{}", code(side));
-                }
-            }
+            let _ = write!(
+                text,
+                "- {mark}{} {}{}",
+                line.verb,
+                escape(&line.subject),
+                phrases_in_cell(&line.told)
+            );
             for note in &line.notes {
                 let _ = write!(text, "; {}", prose(note));
             }
@@ -207,16 +237,22 @@ fn releases(out: &mut String, all: &[Section<'_>]) -> usize {
     left_out
 }
 
-/// Effect, fields and consequences in one table cell.
-fn what(effect: &Effect) -> String {
-    let mut text = effect.effect.to_string();
-    for (index, told) in phrases(effect).iter().enumerate() {
+/// What changed, behind what it changed of.
+fn phrases_in_cell(phrases: &[Phrase]) -> String {
+    let mut text = String::new();
+    for (index, told) in phrases.iter().enumerate().filter(|(_, told)| !told.line.is_empty()) {
         let lead = if index == 0 { ": " } else { "<br>" };
         let _ = write!(text, "{lead}{}", prose(&told.line));
         for side in &told.sides {
             let _ = write!(text, "<br>{}", code(side));
         }
     }
+    text
+}
+
+/// Effect, fields and consequences in one table cell.
+fn what(effect: &Effect) -> String {
+    let mut text = format!("{}{}", effect.effect, phrases_in_cell(&phrases(effect)));
     for consequence in consequences(effect) {
         let _ = write!(text, "; {}", prose(&consequence));
     }

@@ -117,9 +117,18 @@ impl Plan<'_> {
     }
 
     /// `path:line` of a cause, with its side where it is the base.
+    fn world_of(&self, cause: &Cause) -> &World {
+        if cause.side == Side::Base { self.base_world } else { self.head_world }
+    }
+
+    /// The line of a cause in its file, from 1.
+    fn line(&self, cause: &Cause) -> u32 {
+        self.world_of(cause).snapshot.positions(&cause.location).0.0
+    }
+
     fn place(&self, cause: &Cause) -> String {
-        let world = if cause.side == Side::Base { self.base_world } else { self.head_world };
-        let line = world.snapshot.positions(&cause.location).0.0;
+        let world = self.world_of(cause);
+        let line = self.line(cause);
         let side = if cause.side == Side::Base { " (base)" } else { "" };
         let through = cause.location.via.iter().find(|via| via.kind == ViaKind::Resource).map(|via| {
             let line = world.snapshot.positions(&via.location).0.0;

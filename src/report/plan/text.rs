@@ -36,7 +36,7 @@ pub fn render(plan: &Plan<'_>) -> String {
     for section in &sections {
         heading(&mut out, &section.clusters);
         // What breaks comes first, then why and what to do.
-        let items = items(section);
+        let items = items(plan, section);
         let bad = items.iter().take_while(|item| item.is_bad()).count();
         for item in &items[..bad] {
             any(&mut out, plan, item);

@@ -16,6 +16,9 @@ const WHOLE: usize = 72;
 /// Characters of what both sides share that stay beside a difference.
 const CONTEXT: usize = 8;
 
+/// The longest rest of an address or path that stays whole beside a difference.
+const LONGEST: usize = 40;
+
 /// Lines of what is wholly new, or wholly gone, that are shown.
 const LINES: usize = 12;
 
@@ -322,16 +325,23 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// What both sides share between two differences: its ends.
+/// What both sides share between two differences: its ends, as far as an address or path goes on.
 fn between(text: &str, is_first: bool, is_last: bool) -> String {
     let chars: Vec<char> = text.chars().collect();
-    let (head, tail) = (if is_first { 0 } else { CONTEXT }, if is_last { 0 } else { CONTEXT });
+    let head = if is_first { 0 } else { context(chars.iter().copied()) };
+    let tail = if is_last { 0 } else { context(chars.iter().rev().copied()) };
     if chars.len() <= head + tail + 1 {
         return text.to_owned();
     }
     let (begin, end) =
         (chars[..head].iter().collect::<String>(), chars[chars.len() - tail..].iter().collect::<String>());
     format!("{begin}…{end}")
+}
+
+/// How many characters to show: up to what parts the items of a line, where that is near.
+fn context(mut chars: impl Iterator<Item = char>) -> usize {
+    let end = chars.by_ref().take(LONGEST).position(|c| c.is_whitespace() || matches!(c, ',' | ';'));
+    end.unwrap_or(CONTEXT)
 }
 
 /// Two words that differ, without what their ends share, where they are long.

@@ -124,7 +124,7 @@ impl<'e, 'a, 's> Evaluation<'e, 'a, 's> {
                 _ => Value::Unknown,
             },
             Expression::Call(of, name, arguments) => self.call(of.as_deref(), name, arguments),
-            Expression::Other(_) => {
+            Expression::Map(_) | Expression::Message(..) | Expression::Optional(_) => {
                 self.is_beyond = true;
                 Value::Unknown
             }

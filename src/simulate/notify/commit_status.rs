@@ -72,23 +72,11 @@ pub fn evaluate(expression: &str, variables: &BTreeMap<String, Cel>) -> Known<Re
 /// A variable that does not exist, wherever it is used: that does not compile. Macros bind
 /// variables of their own, so what is given to a call is left alone.
 fn undeclared<'e>(expression: &'e Expression, variables: &BTreeMap<String, Cel>) -> Option<&'e str> {
-    let each = |parts: &[&'e Expression]| parts.iter().find_map(|part| undeclared(part, variables));
     match expression {
         Expression::Name(name) => (!variables.contains_key(name)).then_some(name),
-        Expression::Select(of, _) | Expression::Not(of) | Expression::Minus(of) => undeclared(of, variables),
-        Expression::Index(of, index) => each(&[of, index]),
-        Expression::Binary(_, left, right) => each(&[left, right]),
-        Expression::Choice(condition, yes, no) => each(&[condition, yes, no]),
-        Expression::List(items) | Expression::Other(items) => {
-            items.iter().find_map(|item| undeclared(item, variables))
-        }
         Expression::Call(Some(of), ..) => undeclared(of, variables),
         Expression::Call(None, _, arguments) => arguments.first().and_then(|one| undeclared(one, variables)),
-        Expression::Null
-        | Expression::Bool(_)
-        | Expression::Int(_)
-        | Expression::Float(_)
-        | Expression::Text(_) => None,
+        _ => expression.parts().into_iter().find_map(|part| undeclared(part, variables)),
     }
 }
 
@@ -99,9 +87,12 @@ fn eval(expression: &Expression, variables: &BTreeMap<String, Cel>) -> Result<Ce
         Expression::Text(text) => Ok(Cel::Text(text.clone())),
         Expression::Bool(value) => Ok(Cel::Bool(*value)),
         Expression::Int(value) => Ok(Cel::Int(*value)),
-        Expression::Null | Expression::Float(_) | Expression::List(_) | Expression::Other(_) => {
-            Ok(Cel::Unknown)
-        }
+        Expression::Null
+        | Expression::Float(_)
+        | Expression::List(_)
+        | Expression::Map(_)
+        | Expression::Message(..)
+        | Expression::Optional(_) => Ok(Cel::Unknown),
         Expression::Name(name) => Ok(variables.get(name).cloned().unwrap_or(Cel::Unknown)),
         Expression::Select(of, name) => field(value(of)?, name),
         Expression::Index(of, index) => match (value(of)?, value(index)?) {

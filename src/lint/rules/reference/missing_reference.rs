@@ -224,11 +224,11 @@ fn help_by_name(
             ));
         }
         (Some(near), _) => {
-            let same_name = &*near.id.name == absent.name;
-            let suggestion = if same_name { near.id.to_string() } else { near.id.name.to_string() };
+            let same_name = near.name == absent.name;
+            let suggestion = if same_name { near.object.id.to_string() } else { near.name.to_owned() };
             finding.help(format!("did you mean `{suggestion}`?"));
-            if let Some(place) = near.node.get_ref().location_at("/metadata/name") {
-                finding.related(near.id.to_string(), place);
+            if let Some(place) = near.object.node.get_ref().location_at("/metadata/name") {
+                finding.related(near.object.id.to_string(), place);
             }
         }
         (None, None) => {
@@ -399,7 +399,7 @@ fn is_elsewhere(openers: &[&UnseenMaker]) -> bool {
 fn level(openers: &[&UnseenMaker], reference: &Reference<'_>, name: &str, near: &Near<'_>) -> Option<Level> {
     let flux = kinds::find(&reference.group, &reference.kind).is_some();
     let copied = reference.group.is_empty() && matches!(reference.kind.as_str(), "ConfigMap" | "Secret");
-    let misspelled = near.close.is_some_and(|(_, near)| !is_sibling(name, &near.id.name));
+    let misspelled = near.close.is_some_and(|(_, near)| !is_sibling(name, near.name));
     if copied {
         // A name in another namespace is a copy that an operator makes.
         return (misspelled || near.hashed.is_some()).then_some(Level::Warning);
@@ -457,7 +457,8 @@ fn is_completed(view: &ClusterView<'_>, reference: &Reference<'_>, near: &Near<'
     let same_name =
         |object: &Effective| unsaid(object.id.namespace.as_deref()) || unsaid(reference.namespace.as_deref());
     view.cluster.name.is_none()
-        && (near.hashed.is_some() && view.has_entry() || near.elsewhere.is_some_and(same_name))
+        && (near.hashed.is_some() && view.has_entry()
+            || near.elsewhere.is_some_and(|near| same_name(near.object)))
 }
 
 /// A source that nothing makes and that more than half of a cluster's

@@ -9,7 +9,7 @@ use crate::lang::text::{nearest, suggest};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::simulate::admission::{self, Declared};
+use crate::simulate::admission::{self, Declared, Patch, PatchFault};
 use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -45,9 +45,13 @@ fn policy(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let mut declared = Declared::policy(has_params);
     expressions(view, "/spec/matchConditions", "expression", &declared, report);
     declared.variables = Some(BTreeSet::new());
+    let mutates = &*view.id.kind == "MutatingAdmissionPolicy";
     for (index, variable) in view.node.items_at("/spec/variables").enumerate() {
         let pointer = format!("/spec/variables/{index}/expression");
-        expression(view, &pointer, variable.get("expression"), &declared, report);
+        let place = Place { view, pointer, node: variable.get("expression") };
+        if let Some(tree) = expression(&place, &declared, report).filter(|_| mutates) {
+            patch(&place, &tree, None, report);
+        }
         // Each sees those above it.
         match variable.str_at("/name") {
             Some(name) => drop(declared.variables.get_or_insert_default().insert(name.into_owned())),
@@ -56,11 +60,14 @@ fn policy(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     }
     expressions(view, "/spec/validations", "expression", &declared, report);
     expressions(view, "/spec/auditAnnotations", "valueExpression", &declared, report);
-    for kind in ["applyConfiguration", "jsonPatch"] {
+    for (kind, whole) in [("applyConfiguration", Patch::ApplyConfiguration), ("jsonPatch", Patch::Json)] {
         for (index, mutation) in view.node.items_at("/spec/mutations").enumerate() {
             let pointer = format!("/spec/mutations/{index}/{kind}/expression");
             let node = mutation.get(kind).and_then(|patch| patch.get("expression"));
-            expression(view, &pointer, node, &declared, report);
+            let place = Place { view, pointer, node };
+            if let Some(tree) = expression(&place, &declared, report) {
+                patch(&place, &tree, Some(whole), report);
+            }
         }
     }
     declared.authorizer = false;
@@ -76,47 +83,94 @@ fn expressions(
     report: &mut Reporter<'_>,
 ) {
     for (index, item) in view.node.items_at(list).enumerate() {
-        expression(view, &format!("{list}/{index}/{field}"), item.get(field), declared, report);
+        let pointer = format!("{list}/{index}/{field}");
+        expression(&Place { view, pointer, node: item.get(field) }, declared, report);
     }
 }
 
-fn expression(
-    view: &ObjectView<'_>,
-    pointer: &str,
-    node: Option<NodeRef<'_>>,
-    declared: &Declared,
-    report: &mut Reporter<'_>,
-) {
-    let Some(node) = node.filter(|node| !node.is_unknown()) else { return };
-    let Some(text) = node.as_str().filter(|text| !has_hole(text) && !text.contains("{{")) else { return };
-    let Some((what, help)) = fault(&text, declared) else { return };
-    let Some(location) = node.location() else { return };
-    let (level, would) = match view.is_built() {
-        true => (Level::Error, "refuses"),
-        false => (Level::Warning, "would refuse"),
-    };
-    report
-        .report(location, super::title(view.id, "", pointer, " does not compile"))
-        .level(level)
-        .why(format!("{what}: the API server {would} the object"))
-        .help(help)
-        .object(view.id)
-        .field(pointer, dotted(pointer));
+/// Where an expression stands.
+struct Place<'p, 'v> {
+    view: &'p ObjectView<'v>,
+    pointer: String,
+    node: Option<NodeRef<'v>>,
 }
 
-/// What is wrong with an expression, and what to do.
-fn fault(text: &str, declared: &Declared) -> Option<(String, String)> {
-    let tree: Expression = match parse(text) {
-        Ok(tree) => tree,
-        Err(CelFault::Syntax(message)) => return Some((message, "correct the expression".to_owned())),
+/// The tree of an expression in which every name is declared.
+fn expression(place: &Place<'_, '_>, declared: &Declared, report: &mut Reporter<'_>) -> Option<Expression> {
+    let text = place.node?.as_str().filter(|text| !has_hole(text) && !text.contains("{{"))?;
+    let (what, help) = match parse(&text) {
+        Ok(tree) => match admission::undeclared(&tree, declared) {
+            None => return Some(tree),
+            Some(name) => undeclared(name, declared),
+        },
+        Err(CelFault::Syntax(message)) => (message, "correct the expression".to_owned()),
         Err(CelFault::Beyond) => return None,
     };
-    let unknown = admission::undeclared(&tree, declared)?;
+    refused(place, &what, help, report);
+    None
+}
+
+/// What the API server does not take.
+fn refused(place: &Place<'_, '_>, what: &str, help: String, report: &mut Reporter<'_>) {
+    let would = if place.view.is_built() { "refuses" } else { "would refuse" };
+    let why = format!("{what}: the API server {would} the object");
+    tell(place, " does not compile", why, help, report);
+}
+
+fn tell(place: &Place<'_, '_>, fails: &str, why: String, help: String, report: &mut Reporter<'_>) {
+    let Place { view, pointer, node } = place;
+    let Some(location) = node.and_then(|node| node.location()) else { return };
+    report
+        .report(location, super::title(view.id, "", pointer, fails))
+        .level(if view.is_built() { Level::Error } else { Level::Warning })
+        .why(why)
+        .help(help)
+        .object(view.id)
+        .field(pointer.as_str(), dotted(pointer));
+}
+
+/// What a mutation makes: its types are looked at when a request is patched, but for those that
+/// nothing declares and for the type of the whole.
+fn patch(place: &Place<'_, '_>, tree: &Expression, whole: Option<Patch>, report: &mut Reporter<'_>) {
+    let (what, help) = match admission::patch_fault(tree, whole) {
+        None => return,
+        Some(PatchFault::UnknownType(name)) => {
+            let help = "there are `Object`, `Object.` with the path of a field, and `JSONPatch`".to_owned();
+            return refused(place, &format!("undeclared reference to the type `{name}`"), help, report);
+        }
+        Some(PatchFault::Result(found)) => {
+            let needed = whole.map_or("", Patch::describe);
+            let help = format!("make it {needed}");
+            let what = format!("the expression comes to {found}, not to {needed}");
+            return refused(place, &what, help, report);
+        }
+        Some(PatchFault::UnknownField(field)) => {
+            let near = suggest(&field, admission::JSON_PATCH_FIELDS);
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has {}", admission::JSON_PATCH_FIELDS.join(", ")),
+            };
+            (format!("`JSONPatch` has no field `{field}`"), help)
+        }
+        Some(PatchFault::Misplaced { name, expected }) => {
+            (format!("the type `{name}` stands where `{expected}` is meant"), format!("write `{expected}{{`"))
+        }
+    };
+    let consequence = match place.view.node.str_at("/spec/failurePolicy").as_deref() {
+        Some("Ignore") => "requests go through without it",
+        _ => "requests that it matches are refused (`failurePolicy: Fail`)",
+    };
+    let why = format!("{what}: the mutation fails, and {consequence}");
+    tell(place, " makes no patch", why, help, report);
+}
+
+/// What a name that nothing declares is called, and what to do.
+fn undeclared(unknown: admission::Undeclared, declared: &Declared) -> (String, String) {
     let help = |near: Option<&str>, otherwise: String| match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => otherwise,
     };
-    Some(match unknown {
+    match unknown {
         admission::Undeclared::Name(name) => {
             let near = suggest(&name, declared.names());
             let otherwise = match declared.why_not(&name) {
@@ -134,5 +188,5 @@ fn fault(text: &str, declared: &Declared) -> Option<(String, String)> {
         admission::Undeclared::Function(name, near) => {
             (format!("undeclared reference to the function `{name}`"), help(Some(near), String::new()))
         }
-    })
+    }
 }

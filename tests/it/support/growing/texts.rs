@@ -51,6 +51,21 @@ pub(super) const ALL: &[Generator] = &[
     ("documents with text that looks like a template", 200, |count| {
         files(&[("a.yaml", each(count, |at| format!("k{at}: |\n  {{{{ if x }}}}\n---\n")))])
     }),
+    ("mutations that make the wrong types", 100, |count| {
+        let mutation = |at| {
+            let lists = format!("[Object.a{{}}, {}]", "Object.spec.l{}, ".repeat(10));
+            format!(
+                "    - patchType: ApplyConfiguration\n      applyConfiguration:\n        expression: 'Object{{spec: Object.spec{{l: {lists}, f{at}: Object.spec.f{{}}}}}}'\n"
+            )
+        };
+        files(&[(
+            "a.yaml",
+            format!(
+                "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {{name: a}}\nspec:\n  reinvocationPolicy: Never\n  mutations:\n{}",
+                each(count, mutation)
+            ),
+        )])
+    }),
     ("findings on one line", 50, |count| {
         let labels = each(count, |at| format!("l{at}: 'b b', "));
         files(&[(

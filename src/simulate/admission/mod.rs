@@ -1,6 +1,10 @@
 //! What expressions of admission policies may name: the variables and functions that the API
 //! server declares for them.
 
+mod patch_types;
+
+pub(crate) use patch_types::{JSON_PATCH_FIELDS, Patch, PatchFault, patch_fault};
+
 use crate::lang::cel::Expression;
 use crate::lang::text::suggest;
 use std::collections::BTreeSet;
@@ -211,37 +215,18 @@ pub(crate) fn undeclared(expression: &Expression, declared: &Declared) -> Option
             return Some(found);
         }
         let before = open.len();
-        let mut push = |part| open.push((part, around.clone()));
         match one {
-            Expression::Select(of, _) => {
-                if !is_variables(of, &around) {
-                    push(of);
-                }
-            }
-            Expression::Not(of) | Expression::Minus(of) => push(of),
-            Expression::Index(left, right) | Expression::Binary(_, left, right) => {
-                push(left);
-                push(right);
-            }
-            Expression::Choice(condition, yes, no) => {
-                [condition, yes, no].into_iter().for_each(|part| push(part))
-            }
-            Expression::List(parts) | Expression::Other(parts) => parts.iter().for_each(push),
+            Expression::Select(of, _) if is_variables(of, &around) => {}
             Expression::Call(of, name, arguments) => {
                 if let Some(of) = of.as_deref().filter(|of| !is_namespace(of)) {
-                    push(of);
+                    open.push((of, around.clone()));
                 }
                 let names = bound_names(of.is_some(), name, arguments);
                 let mut inner = around.clone();
                 inner.extend(&names);
                 open.extend(arguments.iter().skip(names.len()).map(|part| (part, inner.clone())));
             }
-            Expression::Null
-            | Expression::Bool(_)
-            | Expression::Int(_)
-            | Expression::Float(_)
-            | Expression::Text(_)
-            | Expression::Name(_) => {}
+            _ => open.extend(one.parts().into_iter().map(|part| (part, around.clone()))),
         }
         open[before..].reverse();
     }
