@@ -1,6 +1,7 @@
 //! What a place means: the effective value in each cluster and through what it came,
 //! the field's type, the object that a name stands for, a variable's value, next times.
 
+use super::completion::with_schema;
 use super::links::{definitions, makers_at, meant_at, named_at, variable_at};
 use super::place::{Seen, Spot, memberships, objects_of, seen};
 use super::state::ServerState;
@@ -16,6 +17,7 @@ use crate::model::text::Text;
 use crate::report::objects::{place, yaml};
 use crate::report::schema::SchemaField;
 use crate::schema::explain::{kinds_of, versions_of};
+use crate::schema::{Product, TableKind};
 use crate::simulate::gating::format_time;
 use crate::simulate::gating::objects::{Gating, is_gate, is_gateable};
 use crate::simulate::gating::timeline::{PassState as Position, Range, simulate};
@@ -66,7 +68,7 @@ pub(super) fn hover(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<Hover> {
         effective(state, spot).filter(|(count, _)| meant.is_empty() || *count > 1).map(|(_, text)| text),
     );
     parts.extend(values::hover(state, spot));
-    parts.extend(field(spot));
+    parts.extend(field(state, spot));
     if parts.is_empty() {
         return None;
     }
@@ -374,7 +376,7 @@ fn effective(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<(usize, String)
 }
 
 /// The field, as the API server knows it.
-fn field(spot: &Spot<'_>) -> Option<String> {
+fn field(state: &ServerState<'_>, spot: &Spot<'_>) -> Option<String> {
     let (root, inner) = spot.object();
     let id = ObjectId::of(root)?;
     spot.key?;
@@ -390,6 +392,15 @@ fn field(spot: &Spot<'_>) -> Option<String> {
     let mut kinds = kinds_of(&id.kind);
     kinds.retain(|kind| kind.group() == id.group());
     kinds.sort_by_key(|kind| kind.version() != id.version());
+    // A definition of the repository has words of its own, and is of the release that is used.
+    let is_ours = |kind: &TableKind| !matches!(kind.product, Product::Operator(_));
+    if !kinds.iter().any(|kind| is_ours(kind)) {
+        let own = objects(state, spot);
+        let defined = with_schema(state, &id, &own, |root| crate::report::schema::defined(&id, &path, root));
+        if let Some(text) = defined.flatten() {
+            return Some(markdown::block(&text));
+        }
+    }
     let versions = versions_of(&kinds, &path);
     if versions.is_empty() {
         return None;

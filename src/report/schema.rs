@@ -1,8 +1,10 @@
 //! Fields of kinds: text and JSON.
 
-use crate::lang::text::clean;
+use crate::lang::text::{clean, shorten};
+use crate::model::ObjectId;
 use crate::report::parts::{of_clusters, paragraph};
 use crate::schema::Schema;
+use crate::schema::descriptions::describe;
 use crate::schema::explain::{self, Versioned};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -20,11 +22,23 @@ pub(crate) struct SchemaField<'a> {
     pub clusters: &'a [(String, Option<String>, Option<bool>)],
 }
 
+impl SchemaField<'_> {
+    /// What it does, in a sentence.
+    fn description(&self) -> Option<&'static str> {
+        let kind = self.versions.first()?.kind;
+        describe(kind.group(), kind.kind(), self.path)
+    }
+}
+
 /// In words.
 pub(crate) fn text(field: &SchemaField<'_>) -> String {
     let mut out = String::new();
     let path: Vec<&str> = std::iter::once(field.kind).chain(field.path.iter().copied()).collect();
     let _ = writeln!(out, "{}", clean(&path.join(".")));
+    if let Some(sentence) = field.description() {
+        out.push_str("  ");
+        paragraph(&mut out, sentence, "  ");
+    }
     for (index, version) in field.versions.iter().enumerate() {
         let kind = version.kind;
         let name = match kind.group() {
@@ -55,10 +69,39 @@ pub(crate) fn text(field: &SchemaField<'_>) -> String {
             (Some(false), _) => "do not have it",
             (None, _) => "may have it",
         };
-        paragraph(&mut out, &format!("{} ({}): {has}", of_clusters(&names, ""), clean(version)), "  ");
+        paragraph(&mut out, &format!("{} ({}): {has}", some_clusters(&names), clean(version)), "  ");
     }
     out
 }
+
+/// Clusters that a line names; the rest is counted.
+const CLUSTERS: usize = 3;
+
+/// `cluster prod`, `5 clusters: a, b, c and 2 more`.
+fn some_clusters(names: &[String]) -> String {
+    let more = names.len().saturating_sub(CLUSTERS);
+    if more == 0 {
+        return of_clusters(names, "");
+    }
+    let named = clean(&names[..CLUSTERS].join(", ")).into_owned();
+    format!("{} clusters: {named} and {more} more", names.len())
+}
+
+/// A field of a definition that the repository has: what it says of the field, and what it takes.
+pub(crate) fn defined(id: &ObjectId, path: &[&str], root: &Schema) -> Option<String> {
+    let (schema, required) = explain::at(root, path)?;
+    let mut out = format!("{}.{}\n", clean(&id.kind), clean(&path.join(".")));
+    if let Some(text) = explain::description_at(root, path) {
+        out.push_str("  ");
+        paragraph(&mut out, &shorten(&clean(&text.replace('\n', " ")), DESCRIPTION), "  ");
+    }
+    let _ = writeln!(out, "  {}", clean(&id.api_version));
+    details(&mut out, schema, required);
+    Some(out)
+}
+
+/// Characters of a definition's own words that are shown.
+const DESCRIPTION: usize = 400;
 
 fn span(version: &Versioned) -> String {
     let product = version.kind.product;
@@ -139,6 +182,7 @@ pub(crate) fn json(field: &SchemaField<'_>) -> Value {
     json!({
         "kind": field.kind,
         "path": field.path.join("."),
+        "description": field.description(),
         "versions": field.versions.iter().map(version).collect::<Value>(),
         "clusters": field.clusters.iter().map(cluster).collect::<Value>(),
     })

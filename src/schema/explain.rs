@@ -73,6 +73,16 @@ pub(crate) fn at<'s>(root: &'s Schema, path: &[&str]) -> Option<(&'s Schema, boo
     Some((schema, required))
 }
 
+/// What a schema that is a text says of the field at a path.
+pub(crate) fn description_at(root: &Schema, path: &[&str]) -> Option<String> {
+    let (name, above) = path.split_last()?;
+    let (mut schema, _) = at(root, above)?;
+    while let Some(item) = schema.item().filter(|_| schema.properties.is_empty()) {
+        schema = item;
+    }
+    schema.description_of(name)
+}
+
 /// The fields that a map, or a list of maps, has.
 pub(crate) fn fields(schema: &Schema) -> Vec<(&str, bool)> {
     let mut inner = schema;

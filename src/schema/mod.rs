@@ -4,6 +4,7 @@
 mod catalogue;
 mod cel;
 mod crd;
+pub(crate) mod descriptions;
 pub(crate) mod explain;
 mod export;
 mod format;

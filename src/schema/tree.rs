@@ -231,6 +231,20 @@ impl Schema {
         })
     }
 
+    /// What the text of the schema says of a field, where it is a text; that of a key where it is none.
+    pub fn description_of(&self, name: &str) -> Option<String> {
+        let at = self.properties.binary_search_by(|(known, _)| (**known).cmp(name));
+        let child = match (at, &self.additional) {
+            (Ok(at), _) => &self.properties[at].1,
+            (Err(_), Additional::Of(child)) => child,
+            (Err(_), _) => return None,
+        };
+        match child {
+            Child::Written(written) => Some(written.node.get_ref().str_at("/description")?.into_owned()),
+            Child::Table(..) => None,
+        }
+    }
+
     /// The schema of items.
     pub fn item(&self) -> Option<&Schema> {
         self.items.as_ref().map(Child::get)

@@ -26,6 +26,70 @@ fn labels(editor: &mut Editor, path: &str, mark: &str) -> Vec<String> {
     items.iter().map(|item| item["label"].as_str().expect("a label").to_owned()).collect()
 }
 
+/// A definition with words of its own, and an object of it.
+const DEFINED: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shelves.shop.example.com}
+spec:
+  group: shop.example.com
+  scope: Namespaced
+  names: {kind: Shelf, plural: shelves}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              properties:
+                boards:
+                  type: array
+                  items:
+                    type: object
+                    required: [width]
+                    properties:
+                      width: {type: integer, default: 80, description: \"Centimetres from side to side.\\nMore than 200 bend.\"}
+                      wood: {type: string, enum: [oak, pine], description: What it is made of.}
+---
+apiVersion: shop.example.com/v1
+kind: Shelf
+metadata: {name: wall, namespace: shop}
+spec:
+  boards:
+    - width: 90
+";
+
+#[test]
+fn fields_are_described_by_the_definition_that_the_repository_has() {
+    let scratch = fleet();
+    scratch.write("infra/shelf.yaml", DEFINED.as_bytes());
+    let list =
+        scratch.read("infra/kustomization.yaml").replace("resources:\n", "resources:\n  - shelf.yaml\n");
+    scratch.write("infra/kustomization.yaml", list.as_bytes());
+    let mut editor = Editor::open(scratch.path(), Value::Null);
+    editor.settle();
+    let told = hover(&mut editor, "infra/shelf.yaml", "wi|dth: 90");
+    for part in [
+        "Shelf.spec.boards.width",
+        "Centimetres from side to side. More than 200 bend.",
+        "shop.example.com/v1",
+        "default   80",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    editor.edit("infra/shelf.yaml");
+    editor.replace("infra/shelf.yaml", "    - width: 90\n", "    - width: 90\n      wo\n");
+    let at = editor.at("infra/shelf.yaml", "      wo|\n");
+    let answer = editor.request("textDocument/completion", at);
+    let wood = answer["items"].as_array().into_iter().flatten().find(|item| item["label"] == "wood");
+    assert_eq!(wood.map(|item| &item["documentation"]), Some(&json!("What it is made of.")), "{answer}");
+    editor.quit();
+}
+
 #[test]
 fn a_hover_tells_what_flux_makes_of_it() {
     let scratch = fleet();
@@ -46,10 +110,9 @@ fn a_hover_tells_what_flux_makes_of_it() {
     );
     assert!(source.contains("- prod: applied by Kustomization flux-system/infra (stated)"), "{source}");
     let interval = hover(&mut editor, RELEASE, "inter|val: 30m");
-    assert!(
-        interval.contains("HelmRelease.spec.interval") && interval.contains("required  yes"),
-        "{interval}"
-    );
+    for part in ["HelmRelease.spec.interval", "How often the release is compared", "required  yes"] {
+        assert!(interval.contains(part), "{part}: {interval}");
+    }
     let schedule = hover(&mut editor, "infra/reports.yaml", "\"30| 6 * * 1-5\"");
     assert!(schedule.starts_with("next times\n\n- ") && schedule.contains("06:30:00 UTC"), "{schedule}");
     // Suspended meanwhile, in the editor alone.

@@ -21,43 +21,81 @@ pub(crate) struct Version {
     pub(crate) original: String,
 }
 
-const VERSION: &str = r"v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?";
 const PARTIAL: &str = r"v?([0-9|xX\*]+)(\.[0-9|xX\*]+)?(\.[0-9|xX\*]+)?(-(?:[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(?:\+(?:[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?";
 const OPERATOR: &str = r"=>|>=|<=|=<|!=|~>|=|>|<|~|\^|";
 
-/// The patterns above, compiled once.
+/// Patterns of constraints, each compiled when it is asked for.
 struct Patterns {
-    version: Option<Regex>,
-    constraint: Option<Regex>,
-    range: Option<Regex>,
-    find: Option<Regex>,
-    valid: Option<Regex>,
+    constraint: OnceLock<Option<Regex>>,
+    range: OnceLock<Option<Regex>>,
+    find: OnceLock<Option<Regex>>,
+    valid: OnceLock<Option<Regex>>,
 }
 
-fn patterns() -> &'static Patterns {
-    static PATTERNS: OnceLock<Patterns> = OnceLock::new();
-    PATTERNS.get_or_init(|| {
+static PATTERNS: Patterns = Patterns {
+    constraint: OnceLock::new(),
+    range: OnceLock::new(),
+    find: OnceLock::new(),
+    valid: OnceLock::new(),
+};
+
+impl Patterns {
+    fn constraint(&self) -> Option<&Regex> {
+        compiled(&self.constraint, || format!(r"^\s*({OPERATOR})\s*({PARTIAL})\s*$"))
+    }
+
+    fn range(&self) -> Option<&Regex> {
+        compiled(&self.range, || format!(r"\s*({PARTIAL})\s+-\s+({PARTIAL})\s*"))
+    }
+
+    fn find(&self) -> Option<&Regex> {
+        compiled(&self.find, || format!(r"({OPERATOR})\s*({PARTIAL})"))
+    }
+
+    fn valid(&self) -> Option<&Regex> {
         let one = format!(r"(?:{OPERATOR})\s*(?:{PARTIAL})\s*");
-        Patterns {
-            version: Regex::new(&format!("^{VERSION}$")).ok(),
-            constraint: Regex::new(&format!(r"^\s*({OPERATOR})\s*({PARTIAL})\s*$")).ok(),
-            range: Regex::new(&format!(r"\s*({PARTIAL})\s+-\s+({PARTIAL})\s*")).ok(),
-            find: Regex::new(&format!(r"({OPERATOR})\s*({PARTIAL})")).ok(),
-            valid: Regex::new(&format!(r"^(?:\s*{one})(?:(?:\s+|,\s*){one})*$")).ok(),
+        compiled(&self.valid, || format!(r"^(?:\s*{one})(?:(?:\s+|,\s*){one})*$"))
+    }
+}
+
+fn compiled(cell: &OnceLock<Option<Regex>>, pattern: impl FnOnce() -> String) -> Option<&Regex> {
+    cell.get_or_init(|| Regex::new(&pattern()).ok()).as_ref()
+}
+
+/// The numbers of a version, what stands behind `-` and what behind `+`; `None` where it is none.
+/// Source: Masterminds `semver` `version.go` (`semVerRegex`): one number is enough.
+fn split(text: &str) -> Option<([&str; 3], &str, &str)> {
+    let rest = text.strip_prefix('v').unwrap_or(text);
+    let (rest, metadata) = match rest.split_once('+') {
+        Some((rest, metadata)) => (rest, Some(metadata)),
+        None => (rest, None),
+    };
+    let (numbers, pre) = match rest.split_once('-') {
+        Some((numbers, pre)) => (numbers, Some(pre)),
+        None => (rest, None),
+    };
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if ![pre, metadata].into_iter().flatten().all(|parts| parts.split('.').all(is_part)) {
+        return None;
+    }
+    let mut found = [""; 3];
+    for (at, number) in numbers.split('.').enumerate() {
+        if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
         }
-    })
+        *found.get_mut(at)? = number;
+    }
+    Some((found, pre.unwrap_or_default(), metadata.unwrap_or_default()))
 }
 
 impl Version {
     /// Reads a version, partial ones and a leading `v` included.
     pub(crate) fn parse(text: &str) -> Result<Version, String> {
-        let found = patterns().version.as_ref().and_then(|pattern| pattern.captures(text));
-        let Some(found) = found else {
+        let Some((numbers, pre, metadata)) = split(text) else {
             return Err("invalid semantic version".to_owned());
         };
-        let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
-        let number = |index: usize| {
-            let digits = part(index).trim_start_matches('.');
+        let number = |digits: &str| {
             if digits.is_empty() {
                 return Ok(0);
             }
@@ -66,11 +104,11 @@ impl Version {
             })
         };
         let version = Version {
-            major: number(1)?,
-            minor: number(2)?,
-            patch: number(3)?,
-            pre: part(5).to_owned(),
-            metadata: part(7).to_owned(),
+            major: number(numbers[0])?,
+            minor: number(numbers[1])?,
+            patch: number(numbers[2])?,
+            pre: pre.to_owned(),
+            metadata: metadata.to_owned(),
             original: text.to_owned(),
         };
         let padded =
@@ -155,13 +193,13 @@ pub(crate) struct Constraints {
 impl Constraints {
     /// Reads a constraint.
     pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
-        let patterns = patterns();
-        let (Some(range), Some(valid), Some(find)) = (&patterns.range, &patterns.valid, &patterns.find)
-        else {
+        let (Some(valid), Some(find)) = (PATTERNS.valid(), PATTERNS.find()) else {
             return Err("constraint parser error".to_owned());
         };
         let mut rewritten = text.to_owned();
-        for found in range.captures_iter(text) {
+        // A range has a dash between blanks; most constraints have none.
+        let range = if text.contains('-') { PATTERNS.range() } else { None };
+        for found in range.iter().flat_map(|range| range.captures_iter(text)) {
             let with = format!(">= {}, <= {} ", &found[1], &found[5 + 1]);
             rewritten = rewritten.replacen(&found[0], &with, 1);
         }
@@ -206,7 +244,7 @@ fn is_x(part: &str) -> bool {
 impl Constraint {
     fn parse(text: &str) -> Result<Constraint, String> {
         let improper = || format!("improper constraint: {text}");
-        let found = patterns().constraint.as_ref().and_then(|pattern| pattern.captures(text));
+        let found = PATTERNS.constraint().and_then(|pattern| pattern.captures(text));
         let found = found.ok_or_else(improper)?;
         let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
         let (major, minor, patch, pre) = (part(3), part(4), part(5), part(6));
@@ -309,5 +347,33 @@ impl Constraint {
             return version.minor == own.minor;
         }
         version.minor == 0 && own.patch == version.patch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Masterminds' own expression.
+    const VERSION: &str = r"^v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?$";
+
+    #[test]
+    fn versions_are_split_as_the_expression_splits_them() {
+        let pattern = Regex::new(VERSION).expect("a constant expression");
+        let letters = ["v", "1", ".", "-", "+", "x", "_"];
+        let mut texts = vec![String::new()];
+        for _ in 0..6 {
+            let longer =
+                texts.iter().flat_map(|text| letters.iter().map(move |letter| format!("{text}{letter}")));
+            texts = longer.collect();
+            for text in &texts {
+                let expected = pattern.captures(text).map(|found| {
+                    let part = |at: usize| found.get(at).map_or("", |part| part.as_str());
+                    let numbers = [1, 2, 3].map(|at| part(at).trim_start_matches('.'));
+                    (numbers, part(5), part(7))
+                });
+                assert_eq!(split(text), expected, "{text}");
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::values::{Defaults, below_values};
 use crate::build::kustomize::FILE_NAMES;
 use crate::config::Feature;
 use crate::files::{join, relative};
-use crate::lang::text::clean;
+use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::{NodeRef, pointer_segments};
 use crate::model::cluster_api_keys::CLUSTER_API;
 use crate::model::cluster_api_kinds::CORE;
@@ -23,6 +23,7 @@ use crate::model::references::{group_of, references};
 use crate::model::{ObjectId, keys};
 use crate::rewrite::refactor::class::ClassPartKind;
 use crate::rewrite::subject::home;
+use crate::schema::descriptions::describe;
 use crate::schema::explain::{at, fields, type_of};
 use crate::schema::{Schema, table};
 use crate::world::named::named_by;
@@ -41,6 +42,9 @@ const MARK: &str = "forebay0cursor0";
 
 /// More than anybody reads.
 const LIMIT: usize = 400;
+
+/// Characters of a field's description that are shown beside it.
+const DESCRIPTION: usize = 300;
 
 /// What is offered.
 struct Offer {
@@ -423,7 +427,7 @@ fn metadata_values(gap: &Gap) -> Vec<Offer> {
 }
 
 /// The schemas that judge an object, the newest first.
-fn with_schema<T>(
+pub(super) fn with_schema<T>(
     state: &ServerState<'_>,
     id: &ObjectId,
     own: &[&Effective],
@@ -474,7 +478,12 @@ fn schema_fields(
                 let kind = item.property(name).map(type_of).unwrap_or_default();
                 let nested = kind.starts_with("map") || kind.starts_with("list");
                 let insert = format!("{name}{}", if nested { ":" } else { ": " });
-                let offer = Offer { insert, ..Offer::new(name, CompletionItemKind::FIELD) };
+                let mut whole = path.clone();
+                whole.push(name);
+                let documentation = describe(id.group(), &id.kind, &whole)
+                    .map(str::to_owned)
+                    .or_else(|| Some(shorten(&clean(&item.description_of(name)?), DESCRIPTION)));
+                let offer = Offer { insert, documentation, ..Offer::new(name, CompletionItemKind::FIELD) };
                 offer.detail(if required { format!("{kind}, required") } else { kind })
             })
             .collect()
