@@ -28,6 +28,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     // No id of a rule has a dot or begins with a capital letter.
     let is_known = rules::find(&arguments.rule).is_some();
     if !is_known && (arguments.rule.contains('.') || super::schema::is_kind(&arguments.rule)) {
+        if matches!(output::chosen::<Both>(common)?.0, Both::Markdown) {
+            let message =
+                "a field is explained as text or json (agents: explain_field), a rule as markdown too";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         return super::schema::explain(common, &arguments.rule);
     }
     let Some(rule) = rules::find(&arguments.rule) else {

@@ -61,7 +61,7 @@ const OBJECT: Argument =
     word("object", Kind::Text, "KIND/[NAMESPACE/]NAME, such as HelmRelease/apps/web or ks/apps");
 
 /// All tools, in the order in which they are listed.
-pub(crate) static TOOLS: [Tool; 11] = [
+pub(crate) static TOOLS: [Tool; 12] = [
     Tool {
         name: "lint",
         about: "What is wrong in the repository, at file:line:column, with why, what to do and fixes",
@@ -115,10 +115,19 @@ pub(crate) static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "why",
-        about: "Who applies an object, through which files, patches and substitutions",
+        about: "Who applies an object, through which files, patches and substitutions; of a value, where it comes from",
         command: &["why"],
         format: "json",
-        arguments: &[OBJECT, CLUSTER, NAMESPACE],
+        arguments: &[
+            OBJECT,
+            Argument {
+                is_required: false,
+                ..word("pointer", Kind::Text, "JSON Pointer of a value, such as /spec/replicas")
+            },
+            flag("references", "--references", Kind::Switch, "What it refers to and what refers to it, too"),
+            CLUSTER,
+            NAMESPACE,
+        ],
     },
     Tool {
         name: "locate",
@@ -145,6 +154,13 @@ pub(crate) static TOOLS: [Tool; 11] = [
         command: &["explain"],
         format: "json",
         arguments: &[word("field", Kind::Text, "KIND.field.path, such as ks.spec.postBuild.substituteFrom")],
+    },
+    Tool {
+        name: "explain_values",
+        about: "The values of a HelmRelease, who sets each, and which of them the chart reads",
+        command: &["explain-values"],
+        format: "json",
+        arguments: &[word("release", Kind::Text, "[NAMESPACE/]NAME of the HelmRelease"), CLUSTER, NAMESPACE],
     },
     Tool {
         name: "simulate_events",

@@ -18,6 +18,11 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: apps, namespace: apps}
 spec: {interval: 1h, prune: true, path: ./nowhere, sourceRef: {kind: GitRepository, name: flux-system}, dependsOn: [{name: apps}]}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, chartRef: {kind: OCIRepository, name: web}, values: {replicas: 2, password: correct-horse-battery}}
 ";
 
 fn fleet() -> Scratch {
@@ -113,6 +118,16 @@ fn answers_are_those_of_the_commands() {
             "why",
             json!({"object": "ConfigMap/settings", "namespace": "apps"}),
             &["why", "ConfigMap/settings", "-n", "apps", "--format", "json"],
+        ),
+        (
+            "why",
+            json!({"object": "ConfigMap/settings", "namespace": "apps", "pointer": "/data/plain", "references": true}),
+            &["why", "ConfigMap/settings", "/data/plain", "-n", "apps", "--references", "--format", "json"],
+        ),
+        (
+            "explain_values",
+            json!({"release": "apps/web"}),
+            &["explain-values", "apps/web", "--format", "json"],
         ),
         (
             "explain",
