@@ -368,6 +368,9 @@ impl Builder<'_> {
     }
 
     /// Read a file that a field names. The place is that of the field.
+    ///
+    /// # Errors
+    /// Of the class [`ErrorClass::Remote`] for a file on another host: see [`unless_remote`].
     pub(super) fn read(&mut self, level: &BuildLevel, entry: &Text) -> Result<TreeFile> {
         match self.find(level, entry)? {
             EntryTarget::File(file) => {
@@ -382,7 +385,7 @@ impl Builder<'_> {
             EntryTarget::Remote => {
                 self.omit(Omitted::RemoteChange, &entry.value, &entry.node);
                 let message = format!("{} is on another host", entry.value);
-                Err(BuildError::at(ErrorClass::Path, message, entry.node.get_ref()))
+                Err(BuildError::at(ErrorClass::Remote, message, entry.node.get_ref()))
             }
         }
     }
@@ -463,7 +466,7 @@ impl Builder<'_> {
         let mut config = (**Config::builtin()).clone();
         let entries = file.configurations.iter().map(|entry| (entry, false));
         for (entry, is_definitions) in entries.chain(file.crds.iter().map(|entry| (entry, true))) {
-            let source = self.read(level, entry)?;
+            let Some(source) = unless_remote(self.read(level, entry))? else { continue };
             let documents = documents_of(&source, &TextPlace::default())?;
             let Some(root) = documents.first() else { continue };
             let place = || entry.node.get_ref().location();
@@ -495,7 +498,7 @@ impl Builder<'_> {
                 fail("the only built-in OpenAPI version is v1.21.2", &version.value)
             }
             (None, Some(path)) => {
-                let file = self.read(level, &path.value)?;
+                let Some(file) = unless_remote(self.read(level, &path.value))? else { return Ok(()) };
                 let documents = documents_of(&file, &TextPlace::default())?;
                 match documents.into_iter().next() {
                     Some(root) => {
@@ -581,6 +584,15 @@ pub(super) fn documents_of(file: &TreeFile, place: &TextPlace) -> Result<Vec<Nod
 /// The beginning of a file.
 pub(super) fn start_of(file: &TreeFile) -> Location {
     Location { file: file.file.name(), start: 0, end: 0, via: Vec::new() }
+}
+
+/// What was read; `None` for a file on another host, without which a build goes on: kustomize
+/// fetches it (`api/internal/loader/fileloader.go`, `FileLoader.Load`).
+pub(super) fn unless_remote<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.class == ErrorClass::Remote => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Whether kustomize would look for a path on another host.

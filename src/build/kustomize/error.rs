@@ -57,6 +57,8 @@ pub enum ErrorClass {
     Vars,
     /// A generator, transformer or validator file.
     Plugin,
+    /// A file on another host, which is noted: the build goes on without it.
+    Remote,
     /// A limit of this program.
     Limit,
     /// Anything else.

@@ -39,7 +39,7 @@ pub(super) fn run(
                 let text = trace::configured(&place, "builtin", kind, "", "");
                 resource.traces = Some(Box::new(Traces::generated(&text)));
             }
-            absorb(accumulator, resource, &mut names)
+            absorb(accumulator, resource, &mut names, builder.is_partial())
                 .map_err(|error| error.from_here("generated here", generator.node.get_ref().location()))?;
         }
     }
@@ -366,13 +366,19 @@ fn encode_base64(bytes: &[u8]) -> String {
 
 /// Add a generated object: a new one, or one that replaces or merges into the
 /// object of its id, whatever that was called before. `names` is the same for those in
-/// a row.
-pub(super) fn absorb(accumulator: &mut Accumulator, mut new: Resource, names: &mut NameIndex) -> Result<()> {
+/// a row. What it is to change may be among the objects of a build that `is_partial`.
+pub(super) fn absorb(
+    accumulator: &mut Accumulator,
+    mut new: Resource,
+    names: &mut NameIndex,
+    is_partial: bool,
+) -> Result<()> {
     let mut matches = names.positions(accumulator.resources(), Some(&new.id.name));
     matches.retain(|at| accumulator.resources()[*at].ids().any(|id| id.equals(&new.id)));
     let behavior = new.behavior;
     let known = |at: usize| accumulator.resources()[at].location();
     match (&matches[..], behavior) {
+        ([], Behavior::Merge | Behavior::Replace) if is_partial => Ok(()),
         ([], Behavior::Merge | Behavior::Replace) => {
             let message = format!("{} is to change an object of a base, but none of this id is here", new.id);
             Err(BuildError::new(ErrorClass::Generator, message, new.location()))

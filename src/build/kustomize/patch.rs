@@ -5,7 +5,7 @@
 //! (`ApplySmPatch`).
 
 use super::builder;
-use super::builder::{BuildLevel, Builder};
+use super::builder::{BuildLevel, Builder, unless_remote};
 use super::decode::Text;
 use super::entries;
 use super::error::{BuildError, ErrorClass, Result};
@@ -34,12 +34,19 @@ pub(super) fn strategic_merges(
 ) -> Result<()> {
     let Some(first) = entries.first().or(inline) else { return Ok(()) };
     let mut patches = Vec::new();
+    let mut is_elsewhere = false;
     for entry in entries {
         let text = PatchText::inline(builder.memo, entry, level, &entry.node, &entry.value);
         let loaded = match text.objects() {
             Ok(loaded) => loaded,
             Err(error) if entry.value.contains('\n') => return Err(error),
-            Err(_) => PatchText::of_file(builder, level, entry, &entry.node)?.objects()?,
+            Err(_) => match unless_remote(PatchText::of_file(builder, level, entry, &entry.node))? {
+                Some(text) => text.objects()?,
+                None => {
+                    is_elsewhere = true;
+                    continue;
+                }
+            },
         };
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&entry.node))));
     }
@@ -47,7 +54,7 @@ pub(super) fn strategic_merges(
         let loaded = PatchText::inline(builder.memo, text, level, &text.node, &text.value).objects()?;
         patches.extend(loaded.into_iter().map(|patch| (patch, patch_use(&text.node))));
     }
-    if patches.is_empty() {
+    if patches.is_empty() && !is_elsewhere {
         let message = "there is no patch in `patchesStrategicMerge`";
         return Err(BuildError::at(ErrorClass::PatchConfig, message, first.node.get_ref()));
     }
@@ -78,7 +85,7 @@ pub(super) fn apply_json6902(
     if selector.name.is_empty() {
         return error("the target of an entry of `patchesJson6902` needs a name");
     }
-    let text = PatchText::of(builder, level, patch, false)?;
+    let Some(text) = unless_remote(PatchText::of(builder, level, patch, false))? else { return Ok(()) };
     let operations = text.operations()?.filter(|operations| !operations.is_empty());
     let Some(operations) = operations else { return error("this patch has no operations") };
     let compiled = Compiled::new(selector)?;
@@ -153,7 +160,7 @@ pub(super) fn apply(
     resources: &mut Vec<Resource>,
     row: &mut PatchRow,
 ) -> Result<()> {
-    let text = PatchText::of(builder, level, patch, true)?;
+    let Some(text) = unless_remote(PatchText::of(builder, level, patch, true))? else { return Ok(()) };
     let objects = text.objects();
     let operations = text.operations();
     let use_ = patch_use(&patch.node);

@@ -51,7 +51,7 @@ pub(super) fn generators(
         }
         let mut resource = generate::generate(builder, level, &generator, None, secret)?;
         resource.traces = trace::configured_by(&config).map(|text| Box::new(Traces::generated(&text)));
-        generate::absorb(accumulator, resource, &mut names)?;
+        generate::absorb(accumulator, resource, &mut names, builder.is_partial())?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! `api/internal/builtins/ReplacementTransformer.go`.
 
 use super::WarningKind;
-use super::builder::{BuildLevel, Builder, documents_of};
+use super::builder::{BuildLevel, Builder, documents_of, unless_remote};
 use super::decode::{Decoder, Text};
 use super::entries::{self, FieldOptions, Replacement, ReplacementSource, ReplacementTarget, Selector};
 use super::error::{BuildError, ErrorClass, Result};
@@ -46,7 +46,7 @@ fn all(builder: &mut Builder<'_>, level: &BuildLevel, entries: &[Replacement]) -
             let message = "a replacement has either a path or a source with targets";
             return Err(BuildError::at(ErrorClass::Replacement, message, entry.node.get_ref()));
         }
-        let file = builder.read(level, path)?;
+        let Some(file) = unless_remote(builder.read(level, path))? else { continue };
         let documents = documents_of(&file, &TextPlace::default())?;
         let root = documents.first().map(Node::get_ref);
         match root {

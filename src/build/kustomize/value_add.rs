@@ -3,7 +3,7 @@
 //! Mirrors `api/internal/builtins/ValueAddTransformer.go` and
 //! `api/filters/valueadd/valueadd.go`.
 
-use super::builder::{BuildLevel, Builder, documents_of};
+use super::builder::{BuildLevel, Builder, documents_of, unless_remote};
 use super::decode::{PLUGIN, Spanned, Text, is_null};
 use super::entries;
 use super::error::{BuildError, ErrorClass, Result};
@@ -38,7 +38,7 @@ pub(super) fn run(
     };
     let mut targets: Vec<Node> = node.items_at("/targets").map(NodeRef::to_node).collect();
     if let Some(path) = text("targetFilePath")?.filter(|path| !path.value.is_empty()) {
-        let file = builder.read(level, &path)?;
+        let Some(file) = unless_remote(builder.read(level, &path))? else { return Ok(()) };
         for document in documents_of(&file, &TextPlace::default())?.iter().take(1) {
             targets.extend(document.get_ref().items_at("/targets").map(NodeRef::to_node));
         }
