@@ -139,6 +139,7 @@ pub static RULES: &[&Rule] = &[
     &gate::schedule_window_too_short::RULE,
     &secret::sealed_secret_scope::RULE,
     &event::secret_in_event_metadata::RULE,
+    &workload::rejected_workload::RULE,
     &workload::selector_matches_nothing::RULE,
     &gate::self_gated_gate::RULE,
     &suspend::self_managed_suspend::RULE,

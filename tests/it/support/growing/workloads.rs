@@ -51,6 +51,35 @@ fn partly(objects: &str) -> Files {
 
 /// All of them.
 pub(super) const ALL: &[Generator] = &[
+    ("Pods that the API server refuses", 25, |count| {
+        let pod = |at| {
+            let env = each(count, |one| {
+                format!("{{name: E{one}, value: a, valueFrom: {{secretKeyRef: {{name: a, key: a}}}}}}, ")
+            });
+            let mounts = each(count, |one| format!("{{name: v{one}, mountPath: /a}}, "));
+            let spec = format!(
+                "spec: {{volumes: [{}], containers: [{{name: c, image: 'a:1', env: [{env}], volumeMounts: [{mounts}]}}]}}",
+                each(count, |one| format!("{{name: v{one}, emptyDir: {{}}, hostPath: {{path: /a}}}}, "))
+            );
+            in_default("v1", "Pod", &format!("p{at}"), &spec)
+        };
+        app(&pod(0))
+    }),
+    ("values that Pods do not take", 50, |count| {
+        let values = each(count, |at| {
+            format!(
+                "    a{at}: {{resources: {{requests: {{cpu: 2}}, limits: {{cpu: 1}}}}, defaultMode: 750}}\n"
+            )
+        });
+        app(&in_default(
+            "helm.toolkit.fluxcd.io/v2",
+            "HelmRelease",
+            "a",
+            &format!(
+                "spec:\n  interval: 1h\n  chartRef: {{kind: OCIRepository, name: a}}\n  values:\n{values}"
+            ),
+        ))
+    }),
     ("Services and what they select", 25, |count| app(&each(count, |at| deployment(at) + &service(at)))),
     ("Services that select nothing", 25, |count| {
         app(&each(count, |at| deployment(at + count * 10) + &service(at)))
