@@ -22,15 +22,17 @@ pub(crate) fn name(id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
             None => id.name.to_string(),
         },
     };
-    Some(shortened(&full))
+    // A variable that nothing has filled in.
+    (!full.contains("${")).then(|| shortened(&full))
 }
 
 /// The namespace that a release installs into; `None` where it isn't known here.
 pub(crate) fn namespace(id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
-    match field(node, "/spec/targetNamespace")? {
-        Some(namespace) => Some(namespace),
-        None => Some(id.namespace.as_deref().unwrap_or("default").to_owned()),
-    }
+    let namespace = match field(node, "/spec/targetNamespace")? {
+        Some(namespace) => namespace,
+        None => id.namespace.as_deref().unwrap_or("default").to_owned(),
+    };
+    (!namespace.contains("${")).then_some(namespace)
 }
 
 /// A field that is known: its text, or that there is none.
@@ -75,6 +77,8 @@ mod tests {
         assert_eq!(told("{}"), some("web", "apps"));
         assert_eq!(told("{targetNamespace: prod}"), some("prod-web", "prod"));
         assert_eq!(told("{releaseName: w, targetNamespace: prod}"), some("w", "prod"));
+        assert_eq!(told("{targetNamespace: '${NS}'}"), (None, None));
+        assert_eq!(told("{releaseName: '${NAME}-web'}"), (None, Some("apps".to_owned())));
         let long = "a".repeat(54);
         let (short, _) = told(&format!("{{releaseName: {long}}}"));
         let short = short.expect("known");

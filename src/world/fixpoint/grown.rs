@@ -52,11 +52,15 @@ pub(crate) struct Grown {
     pub(crate) openers: Vec<UnseenMaker>,
 }
 impl Grown {
-    /// Adds releases with what their charts make, which is not followed.
+    /// Adds releases of what no cluster applies, with what their charts make, which is not
+    /// followed. Where it goes is not known of one that says no namespace: whoever applies it
+    /// gives it one.
     pub(crate) fn take_in(&mut self, releases: Vec<Release>) {
         for release in releases {
             let maker = Maker::HelmRelease(self.releases.len() as u32);
-            self.rendered.extend(release.placed(maker));
+            if release.says_namespace() {
+                self.rendered.extend(release.placed(maker));
+            }
             self.releases.push(release);
         }
     }

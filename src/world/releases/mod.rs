@@ -137,6 +137,11 @@ impl Release {
             && same_outcome
     }
 
+    /// Whether it says into which namespace it goes.
+    pub(super) fn says_namespace(&self) -> bool {
+        self.id.namespace.is_some() || self.node.get_ref().at("/spec/targetNamespace").is_some()
+    }
+
     /// What its chart makes, as members of its cluster.
     pub(super) fn placed(&self, maker: Maker) -> impl Iterator<Item = PlacedObject> + '_ {
         self.objects

@@ -22,6 +22,10 @@ pub(crate) static RULE: Rule = Rule {
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     for map in view.metadata() {
         for MetadataEntry { entry, .. } in &map.entries {
+            // What a chart makes of something unknown may have keys that are unknown.
+            if entry.key_node.is_unknown() {
+                continue;
+            }
             let fault =
                 if map.labels { label_key_fault(&entry.key) } else { annotation_key_fault(&entry.key) };
             let (Some(fault), Some(location)) = (fault, entry.key_location()) else { continue };

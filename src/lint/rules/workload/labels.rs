@@ -19,6 +19,8 @@ pub(super) struct Labelled<'a> {
     having: FxHashMap<(String, String), Vec<u32>>,
     /// Keys that one of them has with a value that is not known.
     unknown: FxHashSet<String>,
+    /// Whether one of them has a key that is not known: it may be any.
+    has_unknown_key: bool,
     values: OnceCell<FxHashMap<String, Words<String>>>,
 }
 
@@ -27,6 +29,7 @@ impl<'a> Labelled<'a> {
         let place = self.all.len() as u32;
         self.all.push((object, labels));
         for entry in labels.into_iter().flat_map(NodeRef::entries) {
+            self.has_unknown_key |= entry.key_node.is_unknown();
             let key = entry.key.into_owned();
             match text(entry.value) {
                 Some(value) => self.having.entry((key, value.into_owned())).or_default().push(place),
@@ -44,7 +47,7 @@ impl<'a> Labelled<'a> {
 
     /// Whether it is not known which value one of them has at a key.
     pub(super) fn is_unknown(&self, key: &str) -> bool {
-        self.unknown.contains(key)
+        self.has_unknown_key || self.unknown.contains(key)
     }
 
     /// Those with all of these labels; none where there are no labels.

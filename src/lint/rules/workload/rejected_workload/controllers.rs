@@ -33,7 +33,9 @@ fn selector<'a>(root: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>) {
         return;
     };
     // A key that is not known may be any.
-    if template.is_unknown() || template.entries().any(|entry| super::super::is_open(&entry.key)) {
+    if template.is_unknown()
+        || template.entries().any(|entry| entry.key_node.is_unknown() || super::super::is_open(&entry.key))
+    {
         return;
     }
     for entry in wanted.entries() {
