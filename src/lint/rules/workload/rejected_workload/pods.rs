@@ -9,6 +9,41 @@ use rustc_hash::FxHashSet;
 /// What a Pod may be asked by, or told by.
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
+/// The kinds of a volume.
+/// Source: kubernetes `pkg/apis/core/types.go` (`VolumeSource`).
+const VOLUMES: [&str; 30] = [
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+];
+
 /// The largest mode: `0777`.
 pub(super) const MOST: i64 = 0o777;
 
@@ -164,7 +199,8 @@ fn ports<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>
 
 /// `validateVolumeSource`, `validateConfigMapVolumeSource` and its like
 fn volume<'a>(pointer: &str, volume: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>) {
-    let given: Vec<(String, NodeRef<'a>)> = filled(volume).filter(|(key, _)| key != "name").collect();
+    let given: Vec<(String, NodeRef<'a>)> =
+        filled(volume).filter(|(key, _)| VOLUMES.contains(&key.as_str())).collect();
     if let [(first, _), (second, node), ..] = &given[..] {
         let what = format!("is both {first} and {second}");
         let help = format!("keep one; where another layer writes the other, set `{first}: null` there");
