@@ -42,11 +42,17 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-/// Whether somebody fills it in before it is applied: `IMAGE`, `REPLACE_ME:latest`.
+/// Whether somebody fills it in before it is applied: `IMAGE`, `REPLACE_ME:latest`,
+/// `example.org/__NAME__:1.0.0`.
 fn is_stand_in(image: &str) -> bool {
     let name = image.split([':', '/']).next().unwrap_or_default();
-    !name.contains('.')
-        && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-' | b'<' | b'>'))
+    let is_marked = |part: &str| {
+        let inner = part.strip_prefix("__").and_then(|part| part.strip_suffix("__"));
+        inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
+    };
+    image.split([':', '/']).any(is_marked)
+        || !name.contains('.')
+            && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-' | b'<' | b'>'))
 }
 
 /// Levels of an object that are looked at.
