@@ -446,7 +446,9 @@ impl<'a> Workloads<'a> {
         }
         for (distance, named) in near {
             let here = named.namespace.is_none() || named.namespace.as_deref() == namespace;
-            if distance == 0 && !here {
+            // A namespace that a variable gives may be this one.
+            let is_open = named.namespace.as_deref().is_some_and(|other| other.contains("${"));
+            if distance == 0 && !here && !is_open {
                 let before = elsewhere.is_some_and(|known| known.object.id <= named.object.id);
                 elsewhere = if before { elsewhere } else { Some(named) };
             } else if distance > 0

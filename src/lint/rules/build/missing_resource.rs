@@ -2,7 +2,7 @@
 //! Source: kustomize `api/internal/loader/fileloader.go`; fluxcd/pkg
 //! `artifact/storage/archive.go`, which leaves links out.
 
-use super::{Matter, entry_path, failures, report_failure};
+use super::{Matter, entry_path, failures, is_of_test, report_failure};
 use crate::files::Snapshot;
 use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
@@ -32,9 +32,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             report.not_checked(Unchecked::GeneratedResource, here(), format!("{path} ({why})"));
             continue;
         }
-        if !applies
-            && failed.location.file.shown().split('/').any(|segment| TEST_DIRECTORIES.contains(&segment))
-        {
+        if !applies && is_of_test(failed.location.file.shown()) {
             let what = format!("{} (a test may make it)", failed.failure.message);
             report.not_checked(Unchecked::GeneratedResource, here(), what);
             continue;
@@ -61,9 +59,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         }
     }
 }
-
-/// Directories whose kustomizations a test completes before it builds them.
-const TEST_DIRECTORIES: [&str; 5] = ["test", "tests", "testdata", "e2e", "fixtures"];
 
 /// Why a file that is not there may be made where it is needed: the repository's
 /// own ignore rules cover it, or its name and its neighbours say so.

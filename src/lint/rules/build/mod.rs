@@ -108,6 +108,14 @@ impl Failed<'_> {
     }
 }
 
+/// Directories whose files a test completes, or reads in a way of its own.
+const TEST_DIRECTORIES: [&str; 5] = ["test", "tests", "testdata", "e2e", "fixtures"];
+
+/// Whether a path leads through such a directory.
+fn is_of_test(path: &str) -> bool {
+    path.split('/').any(|segment| TEST_DIRECTORIES.contains(&segment))
+}
+
 /// The failures of a cluster's builds that are the matter of one rule; of one
 /// cause only one.
 fn failures<'a>(view: &ClusterView<'a>, matter: Matter) -> Vec<Failed<'a>> {

@@ -11,6 +11,7 @@ use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, ObjectId, namespaces};
 use crate::world::{ApplyTarget, Effective, Member};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) static RULE: Rule = Rule {
@@ -40,6 +41,22 @@ impl Used<'_> {
         });
         let first = places.next();
         places.any(|place| Some(place) != first)
+    }
+
+    /// Whether something calls Services of the namespace that Git does not make: somebody else
+    /// fills it, and makes it first.
+    fn is_filled_by_others(&self, called: Option<&FxHashSet<String>>) -> bool {
+        let mut services = FxHashSet::default();
+        for object in &self.objects {
+            // Its chart may make any of them.
+            if is_helm_release(&object.id) {
+                return false;
+            }
+            if object.id.is("", "Service") {
+                services.insert(&*object.id.name);
+            }
+        }
+        called.is_some_and(|called| called.iter().any(|name| !services.contains(name.as_str())))
     }
 }
 
@@ -86,6 +103,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (member, namespace) in &unused {
         own.entry(member.maker.kustomization().unwrap_or(u32::MAX)).or_default().push(namespace);
     }
+    let called = OnceCell::new();
     for (name, used) in used {
         let misspelled = idle.misspelled(name).filter(|_| is_certain);
         let meant = misspelled.or_else(|| meant(own.get(&used.by).filter(|_| is_whole), &words, name));
@@ -98,8 +116,43 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if by_hand.contains(name) || !is_told && meant.is_none() {
             continue;
         }
+        if meant.is_none() && used.is_filled_by_others(called.get_or_init(|| called_services(view)).get(name))
+        {
+            continue;
+        }
         tell(view, report, name, &used, meant);
     }
+}
+
+/// The Services that something calls by host (`NAME.NAMESPACE.svc`), by namespace.
+fn called_services(view: &ClusterView<'_>) -> FxHashMap<String, FxHashSet<String>> {
+    let mut found: FxHashMap<String, FxHashSet<String>> = FxHashMap::default();
+    let mut open: Vec<NodeRef<'_>> = view.written().map(|(_, object)| object.node.get_ref()).collect();
+    while let Some(node) = open.pop() {
+        if node.is_map() {
+            open.extend(node.entries().map(|entry| entry.value));
+        } else if node.is_seq() {
+            open.extend(node.items());
+        } else if let Some(text) = node.as_str() {
+            for (at, _) in text.match_indices(".svc") {
+                let (before, namespace) = last_label(&text[..at]);
+                let Some(before) = before.strip_suffix('.') else { continue };
+                let (_, service) = last_label(before);
+                if !namespace.is_empty() && !service.is_empty() {
+                    found.entry(namespace.to_owned()).or_default().insert(service.to_owned());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A text without the label at its end, and that label.
+fn last_label(text: &str) -> (&str, &str) {
+    let is_label = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    // What is no label may be longer than a byte.
+    let start = text.char_indices().rev().take_while(|(_, c)| is_label(*c)).last();
+    text.split_at(start.map_or(text.len(), |(at, _)| at))
 }
 
 fn tell(

@@ -6,12 +6,16 @@
 
 use super::{dotted, judged, target, unchecked};
 use crate::lang::text::suggest;
+use crate::lang::yaml::NodeRef;
 use crate::lint::usual::is_slip;
 use crate::lint::workloads::{MeantName, NamedObject, Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::workloads::WorkloadReference;
 use crate::model::{Name, namespaces};
 use crate::world::Effective;
+use rustc_hash::FxHashSet;
+use std::borrow::Cow;
+use std::cell::OnceCell;
 
 pub(crate) static RULE: Rule = Rule {
     id: "missing-workload-reference",
@@ -27,8 +31,12 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let workloads = view.workloads();
+    let impersonated = OnceCell::new();
     for (object, reference, name) in judged(workloads) {
         if reference.optional || is_given(reference, name) {
+            continue;
+        }
+        if is_subject(reference) && impersonated.get_or_init(|| impersonated_accounts(view)).contains(name) {
             continue;
         }
         let is_system = is_of_system(reference);
@@ -59,6 +67,26 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             }
         }
     }
+}
+
+/// Whether it is an account that a binding names.
+fn is_subject(reference: &WorkloadReference<'_>) -> bool {
+    &*reference.kind == "ServiceAccount" && reference.pointer.starts_with("/subjects/")
+}
+
+/// The accounts that somebody may act as: these need not exist.
+/// Source: apiserver `pkg/endpoints/filters/impersonation.go` (`WithImpersonation`).
+fn impersonated_accounts<'a>(view: &ClusterView<'a>) -> FxHashSet<Cow<'a, str>> {
+    let roles =
+        ["ClusterRole", "Role"].into_iter().flat_map(|kind| view.of_kind("rbac.authorization.k8s.io", kind));
+    let rules = roles.flat_map(|(_, role)| role.node.get_ref().items_at("/rules"));
+    let lists = |rule: NodeRef<'_>, pointer: &str, word: &str| {
+        rule.items_at(pointer).any(|item| item.as_str().is_some_and(|item| item == word))
+    };
+    rules
+        .filter(|rule| lists(*rule, "/verbs", "impersonate") && lists(*rule, "/resources", "serviceaccounts"))
+        .flat_map(|rule| rule.items_at("/resourceNames").filter_map(NodeRef::as_str))
+        .collect()
 }
 
 /// The classes of the system (`kubernetes` `pkg/apis/scheduling/v1/helpers.go`,
