@@ -295,8 +295,10 @@ impl Builder<'_> {
         self.rename(level, &config, resources)?;
         self.set_metadata(level, &config, resources)?;
         for patch in &level.file.patches_json6902 {
-            patch::apply_json6902(self, level, patch, resources)?;
-            self.trace(level, "PatchJson6902Transformer", resources);
+            match patch::apply_json6902(self, level, patch, resources) {
+                Err(error) if !self.may_fit(&error) => return Err(error),
+                _ => self.trace(level, "PatchJson6902Transformer", resources),
+            }
         }
         self.set_workloads(level, &config, resources)?;
         if !level.file.replacements.is_empty() {
@@ -315,7 +317,10 @@ impl Builder<'_> {
         }
         let mut row = patch::PatchRow::default();
         for patch in &file.patches {
-            if let Err(error) = patch::apply(self, level, patch, resources, &mut row) {
+            let applied = patch::apply(self, level, patch, resources, &mut row);
+            if let Err(error) =
+                applied.or_else(|error| if self.may_fit(&error) { Ok(()) } else { Err(error) })
+            {
                 if error.class != ErrorClass::PatchTarget {
                     return Err(error);
                 }
@@ -328,6 +333,13 @@ impl Builder<'_> {
             self.trace(level, "PatchTransformer", resources);
         }
         Ok(())
+    }
+
+    /// Whether a patch that does not fit may fit what a file on another host, or a plugin, makes
+    /// of its target.
+    fn may_fit(&self, error: &BuildError) -> bool {
+        error.class == ErrorClass::PatchApply
+            && self.record.partial.iter().any(|partial| partial.what.may_change())
     }
 
     /// `namespace`, `namePrefix` and `nameSuffix`.
