@@ -356,6 +356,26 @@ impl Trace {
         self.values_of(vec![set], false)
     }
 
+    /// What is unknown in a set, and whether it decided only, which `decided` says of the whole.
+    fn unknowns_of(&self, set: SetId, decided: bool) -> Vec<(SetId, bool)> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![(set, decided)];
+        while let Some((set, decided)) = todo.pop() {
+            if !self.is_assumed(set) || !seen.insert((set, decided)) {
+                continue;
+            }
+            match &self.sets[set.0 as usize].0 {
+                SetNode::Unknown(_) => found.push((set, decided)),
+                SetNode::Absent(map, _) => todo.push((*map, decided)),
+                SetNode::Union(a, b) => todo.extend([(*a, decided), (*b, decided)]),
+                SetNode::Decides(inner) => todo.push((*inner, true)),
+                SetNode::Origin(_) => {}
+            }
+        }
+        found
+    }
+
     /// The values in sets, in order; if so asked, those too that decided only.
     fn values_of(&self, sets: Vec<SetId>, with_decisions: bool) -> Vec<OriginId> {
         let mut found = Vec::new();
@@ -513,6 +533,8 @@ impl<'t> Reader<'t> {
             let source = match &trace.sets[set.0 as usize].0 {
                 SetNode::Origin(origin) => TraceSource::Value(*origin),
                 SetNode::Absent(map, key) => {
+                    // A map that is not known may have the key.
+                    todo.extend(trace.unknowns_of(*map, decided));
                     let maps = trace.origins_of(*map);
                     TraceSource::Absent(maps, String::from_utf8_lossy(key).into_owned())
                 }

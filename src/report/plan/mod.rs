@@ -116,7 +116,7 @@ impl Plan<'_> {
         self.place(&Cause { location, side: cause.side })
     }
 
-    /// `path:line` of a cause, with its side where it is the base.
+    /// The world that a cause stands in.
     fn world_of(&self, cause: &Cause) -> &World {
         if cause.side == Side::Base { self.base_world } else { self.head_world }
     }
@@ -126,6 +126,7 @@ impl Plan<'_> {
         self.world_of(cause).snapshot.positions(&cause.location).0.0
     }
 
+    /// `path:line` of a cause, with its side where it is the base.
     fn place(&self, cause: &Cause) -> String {
         let world = self.world_of(cause);
         let line = self.line(cause);

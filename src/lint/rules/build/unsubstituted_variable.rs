@@ -49,7 +49,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         visit(object.node.get_ref(), &Trail::Root, 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
             // A dashboard has variables of its own.
-            if is_dashboard(text) {
+            let expressions = template.expressions();
+            if expressions.is_empty() || is_dashboard(text) {
                 return;
             }
             // What shapes a Kustomization's own build is substituted with that build.
@@ -57,7 +58,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 return;
             }
             let mut parts = Parts::new(node, text);
-            for expression in template.expressions() {
+            for expression in expressions {
                 let known = names.contains(expression.name.as_str());
                 let names = flux_or_capi && is_reference(pointer);
                 if !known && !names {

@@ -57,9 +57,15 @@ fn one(release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
     why.extend(unread(release, culprit.as_ref().map(|(_, culprit)| &*culprit.path)));
     why.extend(doubt.as_ref().map(|doubt| format!("; {doubt}")));
     let location = culprit.as_ref().map_or_else(|| chart.clone(), |(place, _)| place.location.clone());
+    let level = match (&doubt, culprit.as_ref().and_then(|(_, culprit)| culprit.meant.as_ref())) {
+        (None, _) => Level::Error,
+        // Most charts that fail on what is not known here do not fail in the cluster.
+        (Some(_), None) if hangs_on_unknown(release, refusal) => Level::Info,
+        (Some(_), _) => Level::Warning,
+    };
     let finding = report.report(location, title(&release.id, &what));
     finding
-        .level(if doubt.is_some() { Level::Warning } else { Level::Error })
+        .level(level)
         .why(why)
         .help("give the chart the values that it asks for")
         .object(&release.id);
@@ -70,6 +76,13 @@ fn one(release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
     finding.field(place.path.unwrap_or_default(), cause).values_path(pointer_to(&culprit.path));
     finding.related.extend(place.related);
     finding.related("the chart that fails", chart);
+}
+
+/// Whether values that are not known here, or something that a cluster answers, may be why Helm
+/// refuses.
+fn hangs_on_unknown(release: &Release, refusal: &NoRelease) -> bool {
+    let lacks_values = release.values.as_ref().is_ok_and(|values| !values.unknown.is_empty());
+    lacks_values || !refusal.assumed.is_empty()
 }
 
 /// Helm's first line, and its last, where that says why.

@@ -30,7 +30,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let mut refusals = Vec::new();
     controllers::check(view, &mut refusals);
     if let Some((prefix, spec)) = pod_spec(view.id, view.node) {
-        pods::check(prefix, spec, &mut refusals);
+        pods::check(prefix, spec, view.is_built(), &mut refusals);
     }
     let (level, would) = match view.is_built() {
         true => (Level::Error, "refuses"),

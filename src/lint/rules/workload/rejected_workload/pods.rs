@@ -45,19 +45,20 @@ const VOLUMES: [&str; 30] = [
 ];
 
 /// The largest mode: `0777`.
-pub(super) const MOST: i64 = 0o777;
+const MOST: i64 = 0o777;
 
-pub(super) fn check<'a>(prefix: &str, spec: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>) {
+/// `is_built` says whether the object is as it will be: layers may still add to others.
+pub(super) fn check<'a>(prefix: &str, spec: NodeRef<'a>, is_built: bool, refusals: &mut Vec<Refusal<'a>>) {
     let is_host = spec.get("hostNetwork").and_then(NodeRef::as_bool) == Some(true);
     for list in ["initContainers", "containers"] {
         for (index, container) in spec.get(list).into_iter().flat_map(NodeRef::items).enumerate() {
             let pointer = format!("{prefix}/{list}/{index}");
             resources(&pointer, container, refusals);
             security(&pointer, container, refusals);
-            probes(&pointer, container, refusals);
+            probes(&pointer, container, is_built, refusals);
             mounts(&pointer, container, refusals);
             environment(&pointer, container, refusals);
-            if is_host {
+            if is_host && list == "containers" {
                 ports(&pointer, container, refusals);
             }
         }
@@ -116,7 +117,7 @@ pub(super) fn escalation(context: NodeRef<'_>) -> Option<(NodeRef<'_>, &'static 
 }
 
 /// `validateProbe`, `validateHandler`, `validateLivenessProbe`, `validateStartupProbe`
-fn probes<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>) {
+fn probes<'a>(container: &str, node: NodeRef<'a>, is_built: bool, refusals: &mut Vec<Refusal<'a>>) {
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let Some(probe) = node.get(name).filter(|probe| probe.is_map() && !probe.is_unknown()) else {
             continue;
@@ -126,7 +127,7 @@ fn probes<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>
             filled(probe).map(|(key, _)| key).filter(|key| HANDLERS.contains(&key.as_str())).collect();
         match given.len() {
             1 => {}
-            0 if filled(probe).next().is_none() || filled(probe).any(|(_, value)| value.is_unknown()) => {}
+            0 if !is_built || filled(probe).next().is_none() || filled(probe).any(|(_, value)| value.is_unknown()) => {}
             0 => {
                 let help = "give it httpGet, tcpSocket, exec or grpc, or take the probe out";
                 refusals.push(Refusal::new(pointer.clone(), probe, "says not how to ask", help));
@@ -137,8 +138,9 @@ fn probes<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>
                 refusals.push(Refusal::new(pointer.clone(), probe, what, help));
             }
         }
+        // 0 is filled in like one that is not written.
         let threshold = probe.get("successThreshold").filter(|_| name != "readinessProbe");
-        if let Some(node) = threshold.filter(|node| node.as_int().is_some_and(|count| count != 1)) {
+        if let Some(node) = threshold.filter(|node| node.as_int().is_some_and(|count| !matches!(count, 0 | 1))) {
             let pointer = format!("{pointer}/successThreshold");
             refusals.push(Refusal::new(
                 pointer,
@@ -177,11 +179,12 @@ fn environment<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusa
     }
 }
 
-/// `validateHostNetwork`
+/// `validatePodHostNetworkDeps`: a host port of 0 is filled in.
 fn ports<'a>(container: &str, node: NodeRef<'a>, refusals: &mut Vec<Refusal<'a>>) {
     for (index, port) in node.get("ports").into_iter().flat_map(NodeRef::items).enumerate() {
         let number = |name: &str| port.get(name).and_then(NodeRef::as_int);
         if let (Some(host), Some(own)) = (number("hostPort"), number("containerPort"))
+            && host != 0
             && host != own
             && let Some(node) = port.get("hostPort")
         {
@@ -223,12 +226,17 @@ fn mode<'a>(pointer: &str, node: Option<NodeRef<'a>>, refusals: &mut Vec<Refusal
     }
 }
 
+/// Whether a number that is no mode is one without its zero.
+pub(super) fn is_octal(mode: i64) -> bool {
+    (MOST + 1..=777).contains(&mode) && mode.to_string().bytes().all(|digit| digit < b'8')
+}
+
 /// What is said of a number that is no mode.
 pub(super) fn beyond_modes(mode: i64) -> (String, String) {
-    let is_octal = mode.to_string().bytes().all(|digit| digit < b'8');
-    let help = match is_octal {
+    let help = match is_octal(mode) {
         true => format!("write 0{mode}: a mode is octal, and without the zero this is another number"),
         false => "a mode lies between 0 and 0777".to_owned(),
     };
-    (format!("is {mode}, more than 0777 (511)"), help)
+    let what = if mode < 0 { "less than 0" } else { "more than 0777 (511)" };
+    (format!("is {mode}, {what}"), help)
 }

@@ -1,7 +1,7 @@
 //! The same in the values of a release, which charts hand on to Pods: only shapes that mean
 //! nothing else.
 
-use super::pods::{beyond, beyond_modes, escalation};
+use super::pods::{beyond, beyond_modes, escalation, is_octal};
 use super::{Refusal, dotted, known};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Level, ObjectView, Reporter};
@@ -61,9 +61,7 @@ fn shape<'a>(key: &str, pointer: &str, value: NodeRef<'a>, refusals: &mut Vec<Re
         }
         "defaultMode" => {
             // Any number of a chart's own may be called so; one like an octal is meant as a mode.
-            let mode = value.as_int().filter(|mode| (512..=777).contains(mode));
-            let octal = mode.filter(|mode| mode.to_string().bytes().all(|digit| digit < b'8'));
-            if let Some(mode) = octal {
+            if let Some(mode) = value.as_int().filter(|mode| is_octal(*mode)) {
                 let (what, help) = beyond_modes(mode);
                 refusals.push(Refusal::new(pointer.to_owned(), value, what, help));
             }
