@@ -64,11 +64,7 @@ fn one(release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
         (Some(_), _) => Level::Warning,
     };
     let finding = report.report(location, title(&release.id, &what));
-    finding
-        .level(level)
-        .why(why)
-        .help("give the chart the values that it asks for")
-        .object(&release.id);
+    finding.level(level).why(why).help("give the chart the values that it asks for").object(&release.id);
     let Some((place, culprit)) = culprit else {
         finding.field("", cause);
         return;

@@ -127,7 +127,9 @@ fn probes<'a>(container: &str, node: NodeRef<'a>, is_built: bool, refusals: &mut
             filled(probe).map(|(key, _)| key).filter(|key| HANDLERS.contains(&key.as_str())).collect();
         match given.len() {
             1 => {}
-            0 if !is_built || filled(probe).next().is_none() || filled(probe).any(|(_, value)| value.is_unknown()) => {}
+            0 if !is_built
+                || filled(probe).next().is_none()
+                || filled(probe).any(|(_, value)| value.is_unknown()) => {}
             0 => {
                 let help = "give it httpGet, tcpSocket, exec or grpc, or take the probe out";
                 refusals.push(Refusal::new(pointer.clone(), probe, "says not how to ask", help));
@@ -140,7 +142,9 @@ fn probes<'a>(container: &str, node: NodeRef<'a>, is_built: bool, refusals: &mut
         }
         // 0 is filled in like one that is not written.
         let threshold = probe.get("successThreshold").filter(|_| name != "readinessProbe");
-        if let Some(node) = threshold.filter(|node| node.as_int().is_some_and(|count| !matches!(count, 0 | 1))) {
+        if let Some(node) =
+            threshold.filter(|node| node.as_int().is_some_and(|count| !matches!(count, 0 | 1)))
+        {
             let pointer = format!("{pointer}/successThreshold");
             refusals.push(Refusal::new(
                 pointer,
