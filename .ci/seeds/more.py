@@ -103,7 +103,10 @@ def routes(view, rng):
         for pointer, parent in expand(object_, "/spec/parentRefs/*"):
             if not isinstance(parent, dict):
                 continue
-            gateway = view.index.get((table.GATEWAY, parent.get("namespace", namespace), parent.get("name")))
+            at_home, called = parent.get("namespace", namespace), parent.get("name")
+            if not isinstance(at_home, str | None) or not isinstance(called, str):
+                continue
+            gateway = view.index.get((table.GATEWAY, at_home, called))
             sections = {section for _, section in expand(gateway or {}, "/spec/listeners/*/name")}
             section = parent.get("sectionName")
             where = view.place(origins, f"{pointer}/sectionName", section) if gateway and section in sections else None

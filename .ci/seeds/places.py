@@ -169,8 +169,9 @@ def reference(view, rng, row, label, own, pointer, node, origins, with_absent=Fa
     target = row.target.lstrip("?")
     if row.target.startswith("?") and isinstance(node, dict):
         group, _, of = target.rpartition("/")
-        of = node.get("kind", of)
-        version = node.get("apiVersion")
+        of, version = node.get("kind", of), node.get("apiVersion")
+        if not isinstance(of, str) or not isinstance(version, str | None):
+            return
         if version is not None:
             group = version.rsplit("/", 1)[0] if "/" in version else ""
         elif row.target == "?":
@@ -181,6 +182,8 @@ def reference(view, rng, row, label, own, pointer, node, origins, with_absent=Fa
         namespace = node.get("namespace", namespace)
     if target in table.EVERYWHERE:
         namespace = None
+    if not isinstance(namespace, str | None):
+        return
     found, is_itself = view.target(target, namespace, name)
     name_at = f"{pointer}/{row.name}" if row.name else pointer
     where = view.place(origins, name_at, name)
@@ -193,7 +196,7 @@ def reference(view, rng, row, label, own, pointer, node, origins, with_absent=Fa
     known = {**(found.get("data") or {}), **(found.get("stringData") or {})}
     for key_at in row.keys:
         for key_pointer, key in expand(node, "/" + key_at):
-            where = view.place(origins, pointer + key_pointer, key) if key in known else None
+            where = view.place(origins, pointer + key_pointer, key) if isinstance(key, str) and key in known else None
             new = where and slip(rng, key, known)
             if new:
                 yield replaced(view, f"{label} {key_at}", where, new, f"{said}: key {key} -> {new}")
@@ -201,7 +204,7 @@ def reference(view, rng, row, label, own, pointer, node, origins, with_absent=Fa
     for port_at in row.ports:
         port = at(node, "/" + port_at)
         known = {one.get("name" if isinstance(port, str) else "port") for one in ports if isinstance(one, dict)}
-        where = view.place(origins, f"{pointer}/{port_at}", port) if port in known else None
+        where = view.place(origins, f"{pointer}/{port_at}", port) if isinstance(port, str | int) and port in known else None
         if where and (new := other_port(rng, port, known)):
             yield replaced(view, f"{label} {port_at}", where, new, f"{said}: port {port} -> {new}")
 

@@ -429,7 +429,13 @@ impl Wish<'_> {
     /// What comes of what the cluster is likely to be, or of all that it may be where that
     /// is one and the same and was not looked at yet; whether nothing else was looked at.
     fn likely(&self, chart: &Chart, may_be_alike: bool) -> (Result<helm::RenderedChart, RenderError>, bool) {
-        let likely = helm::render(&self.request(chart, &self.capabilities));
+        let mut likely = helm::render(&self.request(chart, &self.capabilities));
+        if let (Some(assumed), Err(RenderError::Refused(refusal))) = (&self.capabilities.assumed, &mut likely)
+            && refusal.assumed.contains(assumed)
+            && self.is_refused_anyway(chart, &refusal.message)
+        {
+            refusal.assumed.retain(|unknown| unknown != assumed);
+        }
         let is_assumed = |unknown: &String| match &likely {
             Ok(rendered) => rendered.hangs_on(unknown),
             Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
@@ -462,6 +468,18 @@ impl Wish<'_> {
             }
         };
         others.iter().all(is_same).then_some(least)
+    }
+
+    /// Whether Helm says the same of everything that the cluster may be, but for a version that
+    /// the chart does not take: nothing is installed there either.
+    fn is_refused_anyway(&self, chart: &Chart, message: &str) -> bool {
+        let is_refused = |end: &Capabilities| {
+            let request = helm::RenderRequest { keep: helm::Keep::Text, ..self.request(chart, end) };
+            let refuses = || matches!(helm::render(&request), Err(RenderError::Refused(other)) if other.message == message);
+            !helm::takes_cluster(&request) || refuses()
+        };
+        let request = self.request(chart, &self.capabilities);
+        helm::takes_cluster(&request) && !self.ends.is_empty() && self.ends.iter().all(is_refused)
     }
 
     fn request<'r>(&'r self, chart: &'r Chart, capabilities: &'r Capabilities) -> helm::RenderRequest<'r> {

@@ -280,6 +280,11 @@ fn check_name(name: &str, line: HelmLine) -> Result<(), RenderError> {
     ))
 }
 
+/// Whether the chart takes the version of the cluster at all.
+pub(crate) fn takes_cluster(request: &RenderRequest<'_>) -> bool {
+    check_cluster(request.chart, request).is_ok()
+}
+
 fn check_cluster(chart: &Chart, request: &RenderRequest<'_>) -> Result<(), RenderError> {
     let wanted = &chart.metadata.kube_version;
     let version = &request.capabilities.kube_version;
