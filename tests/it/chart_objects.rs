@@ -210,3 +210,116 @@ fn what_a_chart_makes_twice_or_elsewhere_is_not_told_as_a_duplicate() {
     let objects = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: apps}\nspec: {ports: [{port: 80}]}\n";
     assert_eq!(rules(&fleet(&[("service", SERVICE)], "", objects)), []);
 }
+
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: example.org/web:1, ports: [{name: http, containerPort: 8080}]}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Release.Name }}}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: {{ .Values.port }}}]}
+";
+
+#[test]
+fn a_port_that_a_value_names_is_one_of_the_charts_pods() {
+    for port in ["http", "8080", "9090"] {
+        let right = fleet(&[("web", DEPLOYMENT)], &format!("    port: {port}\n"), "");
+        assert_eq!(rules(&right), [], "{port}");
+    }
+    let wrong = fleet(&[("web", DEPLOYMENT)], "    port: htp\n", "");
+    let [(rule, level, title, at)] = &findings(&wrong)[..] else { panic!("{:?}", findings(&wrong)) };
+    assert_eq!((&**rule, &**level, &**at), ("unknown-service-port", "error", "htp"), "{title}");
+    // The chart's own mistake is nothing that a value mends.
+    let own = fleet(&[("web", &DEPLOYMENT.replace("{{ .Values.port }}", "htp"))], "", "");
+    assert_eq!(rules(&own), one("faulty-chart", "info"));
+    // A Service of the repository that selects the Pods of a chart.
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web-too, namespace: apps}\n\
+                   spec: {selector: {app: web}, ports: [{port: 80, targetPort: NAME}]}\n";
+    let of = |name| fleet(&[("web", DEPLOYMENT)], "    port: http\n", &service.replace("NAME", name));
+    assert_eq!(rules(&of("http")), []);
+    assert_eq!(rules(&of("https")), one("unknown-service-port", "error"));
+}
+
+#[test]
+fn a_health_check_names_what_a_chart_makes() {
+    const APPS: &str = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec:
+  interval: 10m
+  path: ./apps
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+  healthChecks: [{apiVersion: apps/v1, kind: KIND, name: NAME, namespace: apps}]
+";
+    const OTHER: &str = "\
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: other, namespace: apps}
+spec:
+  interval: 1h
+  chart: {spec: {chart: ./charts/other, sourceRef: {kind: GitRepository, name: elsewhere, namespace: flux-system}}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: elsewhere, namespace: flux-system}
+spec: {interval: 1m, url: 'https://example.com/charts.git', ref: {branch: main}}
+";
+    let check = |kind: &str, name: &str, more: &str| {
+        let objects = format!("{}{more}", APPS.replace("KIND", kind).replace("NAME", name));
+        let scratch = fleet(&[("web", DEPLOYMENT)], "    port: http\n", &objects);
+        scratch.write(
+            "apps/settings.yaml",
+            b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: apps}\n",
+        );
+        findings(&scratch)
+    };
+    assert_eq!(check("Deployment", "web", ""), []);
+    for name in ["wep", "api"] {
+        let found = check("Deployment", name, "");
+        let [(rule, level, title, at)] = &found[..] else { panic!("{name}: {found:?}") };
+        assert_eq!((&**rule, &**level, &**at), ("missing-reference", "warning", name), "{title}");
+    }
+    assert_eq!(check("StatefulSet", "web", "").len(), 1);
+    // A chart that is not here may make it, unless the name is nearly one that is there.
+    assert_eq!(check("Deployment", "api", OTHER), []);
+    assert_eq!(check("Deployment", "wep", OTHER).len(), 1);
+}
+
+#[test]
+fn a_release_that_nothing_applies_blames_no_source_of_others() {
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\n\
+                  metadata: {name: web, namespace: apps}\n\
+                  spec: {interval: 1h, url: 'oci://example.com/charts/web', ref: {tag: 0.1.0}}\n";
+    let release = |name: &str, host: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
+             metadata: {{name: {name}, namespace: apps}}\n\
+             spec: {{interval: 1h, chartRef: {{kind: OCIRepository, name: web}}, values: {{{host}}}}}\n"
+        )
+    };
+    let fails = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n\
+                 data: {host: {{ required \"a host is needed\" .Values.host }}}\n";
+    let scratch = Scratch::new(&[
+        ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+        (".forebay/charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+        (".forebay/charts/web/templates/settings.yaml", fails),
+        ("clusters/a/source.yaml", source),
+        ("clusters/a/web.yaml", &release("web", "host: a")),
+        ("archive/old.yaml", &release("old", "")),
+    ]);
+    let all = findings(&scratch);
+    let fails: Vec<_> = all.iter().filter(|(rule, ..)| rule == "chart-fails").collect();
+    let [(_, level, title, at)] = fails[..] else { panic!("{all:?}") };
+    assert!(title.contains("apps/old") && at.contains("kind: OCIRepository"), "{title}: {at}");
+    assert_eq!(level, "info");
+}

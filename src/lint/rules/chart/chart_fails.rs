@@ -31,14 +31,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for release in &view.cluster.releases {
         // What a schema refuses is told at each value.
         let Some(refusal) = release.refusal().filter(|refusal| refusal.faults.is_empty()) else { continue };
-        one(release, refusal, report);
+        one(view, release, refusal, report);
     }
 }
 
-fn one(release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
+fn one(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
     let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
     let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer_to(&culprit.path))?, culprit)));
-    let Some(chart) = chart_place(release) else { return };
+    let Some(chart) = chart_place(view, release) else { return };
     let cause = cause(&refusal.message);
     let doubt = doubt(release);
     let mut why = format!("helm-controller installs and upgrades nothing; Helm says: {cause}");

@@ -27,7 +27,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         else {
             continue;
         };
-        let Some(location) = chart_place(release) else { continue };
+        let Some(location) = chart_place(view, release) else { continue };
         let mut why = "its Chart.yaml says `deprecated: true`: nobody mends it any more".to_owned();
         // Many say there what takes its place.
         if description.to_ascii_lowercase().contains("deprecated") {

@@ -12,7 +12,7 @@ mod values_files;
 
 use crate::build::helm::Dead;
 use crate::lang::yaml::Location;
-use crate::lint::Related;
+use crate::lint::{ClusterView, Related};
 use crate::sources::outcome::UnreadValue;
 use crate::sources::render::Unread;
 use crate::world::releases::Release;
@@ -64,9 +64,12 @@ pub(super) fn doubt(release: &Release) -> Option<String> {
     Some(format!("this is assumed: {}{more}", all.join("; ")))
 }
 
-/// Where a release names its chart.
-pub(super) fn chart_place(release: &Release) -> Option<Location> {
-    release.chart_place()
+/// Where a release names its chart. One that nothing applies may name the source of others,
+/// which is not to blame.
+pub(super) fn chart_place(view: &ClusterView<'_>, release: &Release) -> Option<Location> {
+    let is_unapplied = view.cluster.name.is_none() && view.has_entry();
+    let own = is_unapplied.then(|| release.node.get_ref().location_at("/spec/chartRef")).flatten();
+    own.or_else(|| release.chart_place())
 }
 
 /// What is wrong with a value that nothing reads, and why that is sure.

@@ -29,14 +29,20 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let Some(refusal) = release.refusal() else { continue };
         let rest = refusal.faults.len().saturating_sub(MOST);
         for (index, fault) in refusal.faults.iter().take(MOST).enumerate() {
-            one(release, fault, if index + 1 == MOST { rest } else { 0 }, report);
+            one(view, release, fault, if index + 1 == MOST { rest } else { 0 }, report);
         }
     }
 }
 
-fn one(release: &Release, fault: &SchemaFault, more: usize, report: &mut Reporter<'_>) {
+fn one(
+    view: &ClusterView<'_>,
+    release: &Release,
+    fault: &SchemaFault,
+    more: usize,
+    report: &mut Reporter<'_>,
+) {
     let pointer = pointer_to(&fault.path);
-    let Some(place) = place(release, fault, &pointer) else { return };
+    let Some(place) = place(view, release, fault, &pointer) else { return };
     let chart = chart_of(release);
     let value = match fault.path.is_empty() {
         true => "the values".to_owned(),
@@ -86,11 +92,16 @@ fn one(release: &Release, fault: &SchemaFault, more: usize, report: &mut Reporte
 
 /// Where a value is to be changed: where the release sets it, else where the chart's
 /// defaults lie in the repository, else at what is nearest to it.
-fn place(release: &Release, fault: &SchemaFault, pointer: &str) -> Option<ReleaseValuePlace> {
+fn place(
+    view: &ClusterView<'_>,
+    release: &Release,
+    fault: &SchemaFault,
+    pointer: &str,
+) -> Option<ReleaseValuePlace> {
     if let Some(place) = place_of(release, pointer) {
         return Some(place);
     }
-    let chart = chart_place(release);
+    let chart = chart_place(view, release);
     let is_missing = matches!(fault.kind, SchemaFaultKind::Missing(_));
     let file = fault.own.clone().filter(|_| !is_missing);
     if let Some(location) = file.filter(|location| *location.file.tree() == Tree::Root) {

@@ -28,7 +28,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let pointer = "/spec/chart/spec/version";
         let own = release.node.get_ref().location_at(pointer);
         let is_own = own.is_some();
-        let Some(location) = own.or_else(|| chart_place(release)) else { continue };
+        let Some(location) = own.or_else(|| chart_place(view, release)) else { continue };
         let (name, version) = (clean(&missing.name), clean(&missing.version));
         let url = missing.url.as_deref().map(clean).unwrap_or_default();
         let near: Vec<String> =

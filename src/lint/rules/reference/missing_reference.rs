@@ -110,6 +110,16 @@ impl<'v> Absent<'v> {
         self.reference.group.is_empty() && self.target == ApplyTarget::Local
     }
 
+    /// Whether it is a workload of this cluster, and all that makes such in its namespace is
+    /// known: every chart of it was rendered.
+    fn is_nowhere(&self, view: &ClusterView<'_>) -> bool {
+        let Name { group, kind, namespace, .. } = self.wanted();
+        is_workload(self.reference)
+            && self.target == ApplyTarget::Local
+            && view.cluster.name.is_some()
+            && view.workloads().is_complete(group, kind, namespace)
+    }
+
     /// `NAMESPACE/NAME`.
     fn shown(&self) -> String {
         target_name(self.reference, self.name)
@@ -174,11 +184,12 @@ impl<'v> ClusterNames<'v> {
         }
         let namespace = reference.namespace.as_deref().unwrap_or_default();
         meant.usual = self.usual.get_or_init(|| usually(view)).meant(&reference.kind, namespace, name);
-        if meant.usual.is_none() && absent.is_core() {
-            meant.made = made_like(view, absent.wanted());
+        let is_made_here = absent.is_core() || *target == ApplyTarget::Local && is_workload(reference);
+        if meant.usual.is_none() && is_made_here {
+            meant.made = made_like(view, absent);
         }
-        let is_near = meant.usual.is_some() || meant.made.is_some();
-        (meant, is_near.then_some(Level::Warning))
+        let is_told = meant.usual.is_some() || meant.made.is_some() || absent.is_nowhere(view);
+        (meant, is_told.then_some(Level::Warning))
     }
 }
 
@@ -212,7 +223,8 @@ fn help_by_name(
     if let Some(made) = meant.made {
         finding.help(format!("did you mean `{}`?", made.name));
         if let Some(place) = made.object.node.get_ref().location_at("/metadata/name") {
-            finding.related(format!("made of {}", made.object.id), place);
+            let id = &made.object.id;
+            finding.related(if made.is_made { format!("made of {id}") } else { id.to_string() }, place);
         }
         return false;
     }
@@ -278,16 +290,19 @@ fn say_unless(
         finding.related(id.to_string(), place.clone());
     } else if let Some(opener) = openers.iter().find(|opener| opener.cause == UnseenMakerKind::ExternalTree) {
         finding.why.push_str(&format!("; unless it comes from {}", opener.what));
-    } else if is_workload(reference) {
+    } else if is_workload(reference) && !absent.is_nowhere(view) {
         finding.why.push_str("; unless a chart or an operator makes it");
     }
 }
 
-/// A name like it that a controller makes: the Secret of an ExternalSecret.
-fn made_like<'n>(view: &'n ClusterView<'_>, wanted: Name<'_>) -> Option<&'n Like<'n>> {
-    let Name { group, kind, namespace, name } = wanted;
+/// A name like it that a controller makes, as the Secret of an ExternalSecret, or that a
+/// chart does where the reference is one to a workload.
+fn made_like<'n>(view: &'n ClusterView<'_>, absent: &Absent<'_>) -> Option<&'n Like<'n>> {
+    let Name { group, kind, namespace, name } = absent.wanted();
     match view.workloads().near(group, kind, namespace, name)? {
-        workloads::Near::Misspelled(named) => Some(named).filter(|named| named.is_made),
+        workloads::Near::Misspelled(named) => {
+            Some(named).filter(|named| named.is_made || is_workload(absent.reference))
+        }
         workloads::Near::Elsewhere(_) => None,
     }
 }

@@ -150,7 +150,7 @@ fn described(ports: &[(String, Option<String>)]) -> String {
 }
 
 fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut Reporter<'_>) {
-    let local = || view.written().filter(|(member, _)| member.target == ApplyTarget::Local);
+    let local = || view.members().filter(|(member, _)| member.target == ApplyTarget::Local);
     // By namespace; and whether a patch may add a port to one of them.
     let mut templates: FxHashMap<&str, (Labelled<'_>, OnceCell<bool>)> = FxHashMap::default();
     for (_, object) in local() {
