@@ -155,17 +155,27 @@ pub(super) fn repaired_ones<'w>(
 fn effect(pair: &Pair<'_>, standstill: &StalledKustomization<'_>) -> Option<Effect> {
     let id = &standstill.applied.id;
     let count = standstill.kept.len();
-    let counted = if count == 1 { "1 object".to_owned() } else { format!("{count} objects") };
+    let counted = counted_objects(count);
     let (mut effect, location) = match &standstill.why {
         Why::Fails(..) if pair.failed_before.contains(id) => return None,
         Why::Fails(reason, location) => {
             let mut effect = Effect::new(pair, EffectKind::BuildFails, id);
             effect.reason = format!("its build fails: {reason}");
-            effect.consequences.push(match count {
+            let (own, others) = standstill.kept_by(pair);
+            effect.consequences.push(match own {
                 0 => "nothing of it is applied".to_owned(),
                 1 => "nothing of it is applied or pruned; 1 object that it applied stays".to_owned(),
-                _ => format!("nothing of it is applied or pruned; {count} objects that it applied stay"),
+                _ => format!("nothing of it is applied or pruned; {own} objects that it applied stay"),
             });
+            if others > 0 {
+                effect.consequences.push(format!(
+                    "the Kustomizations among them stay as they are in the cluster, with {} that they apply",
+                    counted_objects(others)
+                ));
+            }
+            let was_there =
+                pair.base.is_some_and(|base| base.applied(id.namespace.as_deref(), &id.name).is_some());
+            effect.details.insert("new".to_owned(), json!(!was_there));
             if kinds::is_kustomization(id)
                 && let Some(waiting) = waits::named(&waits::reach(pair, id).reached)
             {
@@ -186,6 +196,10 @@ fn effect(pair: &Pair<'_>, standstill: &StalledKustomization<'_>) -> Option<Effe
     let own = || standstill.applied.node.get_ref().location_at("/metadata/name");
     let side = if pair.head.is_some() { Side::Head } else { Side::Base };
     Some(effect.at(side, location.clone().or_else(own)))
+}
+
+fn counted_objects(count: usize) -> String {
+    if count == 1 { "1 object".to_owned() } else { format!("{count} objects") }
 }
 
 /// Why it can't be told what a Kustomization of the head applies: it is not in
@@ -292,6 +306,17 @@ fn substitution(object: &Effective, strict: bool) -> Option<FailureReason> {
 }
 
 impl StalledKustomization<'_> {
+    /// How many of the objects that stay it applied itself, and how many the others did.
+    fn kept_by(&self, pair: &Pair<'_>) -> (usize, usize) {
+        let id = &self.applied.id;
+        let is_own = |key: &&Key<'_>| {
+            let by = pair.before.get(*key).and_then(|placed| placed.kustomization);
+            by.is_none_or(|by| by.id == *id)
+        };
+        let own = self.kept.iter().filter(is_own).count();
+        (own, self.kept.len() - own)
+    }
+
     /// Whether it is the standstill of a Kustomization whose build fails.
     pub(super) fn fails(&self, id: &ObjectId) -> bool {
         matches!(self.why, Why::Fails(..)) && self.applied.id == *id

@@ -243,15 +243,18 @@ pub(super) fn forces(after: &Placed<'_>) -> bool {
         })
 }
 
-/// Why a Kustomization builds as before for now: what applies it is suspended.
+/// Why a Kustomization builds as before for now: what applies it is suspended, or does not
+/// build.
 pub(super) fn by_its_old_spec<'w>(pair: &Pair<'w>, by: &Applied) -> Option<String> {
     let (base, head) = (pair.base?, pair.head?);
     let find = |cluster: &'w Cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name);
     let (before, now) = (find(base)?, find(head)?);
     let parent = head.applied.get(now.parent? as usize).filter(|parent| parent.id != by.id)?;
     let waits = is_suspended(pair.head, &parent.id, parent.node.get_ref());
-    (waits && !builds_alike(before, now))
-        .then(|| format!("{} keeps its old spec until {} is resumed", by.id, parent.id))
+    let fails = pair.standstills.iter().any(|standstill| standstill.fails(&parent.id));
+    let until = if waits { "is resumed" } else { "builds again" };
+    ((waits || fails) && !builds_alike(before, now))
+        .then(|| format!("{} keeps its old spec until {} {until}", by.id, parent.id))
 }
 
 /// Whether the specs of a Kustomization build the same from the same files.

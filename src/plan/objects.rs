@@ -8,8 +8,8 @@ use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, forces, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
-use super::removal::{by_applier, by_name, emptied, removal, rename, renames};
-use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity};
+use super::removal::{below, by_applier, by_name, emptied, removal, rename, renames};
+use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity, waits};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
@@ -34,7 +34,13 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     let renamed = renames(&removed, &added);
     let old_names: FxHashSet<*const Effective> =
         renamed.values().map(|old| std::ptr::from_ref(old.object)).collect();
-    let inside = by_applier(&removed);
+    // What has another name now is told by itself.
+    let unnamed: Vec<_> = removed
+        .iter()
+        .filter(|(_, old)| !old_names.contains(&std::ptr::from_ref(old.object)))
+        .copied()
+        .collect();
+    let inside = by_applier(&unnamed);
     let coming = by_name(&added);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
@@ -64,8 +70,8 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
         }
     }
     out.extend(taken.as_ref().map(|(effect, _)| effect.clone()));
-    for (applied, inside) in empty.values() {
-        out.push(emptied(pair, applied, inside));
+    for (applied, _) in empty.values() {
+        out.push(emptied(pair, applied, &below(&applied.id, &inside)));
     }
     for (key, after) in &added {
         match renamed.get(*key) {
@@ -177,10 +183,20 @@ fn both(
     }
     if class.kind == EffectKind::SourceChange {
         effect.consequences.extend(followers(pair, id));
+        if brings_the_unknown(pair, id) {
+            effect.details.insert("elsewhere".to_owned(), json!(true));
+            effect.consequences.push("what it holds there is not known here".to_owned());
+        }
     }
     pruning(&changes, &mut effect);
+    let was_balanced = old.str_at("/spec/type").as_deref() == Some("LoadBalancer");
+    if id.is("", "Service") && was_balanced && changes.iter().any(|change| change.path == "/spec/type") {
+        effect.severity = effect.severity.max(Severity::Notable);
+        effect.consequences.push("its load balancer and address go".to_owned());
+    }
     if changes.iter().any(|change| change.path.starts_with("/spec/dependsOn")) {
         waits_for_nothing(pair, (id, old), new, &mut effect);
+        waits_for_itself(pair, id, &mut effect);
     }
     hold_back(pair, after, &mut effect);
     out.push(effect);
@@ -331,12 +347,51 @@ fn waits_for_nothing(
         if !is_known {
             let namespace = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
             effect.severity = effect.severity.max(Severity::Notable);
+            effect.details.insert("waitForNothing".to_owned(), json!(1));
             effect.consequences.push(format!(
                 "it waits for {} {namespace}{name}, which nothing here makes: it is not applied until that is there",
                 id.kind
             ));
         }
     }
+}
+
+/// Says where an object waits for others that wait for it.
+/// Source: kustomize-controller and helm-controller `checkDependencies`: none of a cycle ever
+/// becomes ready.
+fn waits_for_itself(pair: &Pair<'_>, id: &ObjectId, effect: &mut Effect) {
+    if !(kinds::is_kustomization(id) || kinds::is_helm_release(id)) {
+        return;
+    }
+    let reach = waits::reach(pair, id);
+    if !reach.is_cycle {
+        return;
+    }
+    let others: Vec<&str> = reach.reached.iter().map(|other| &*other.name).take(4).collect();
+    effect.severity = Severity::Disruptive;
+    effect.details.insert("waitForNothing".to_owned(), json!(1));
+    effect.consequences.push(match others[..] {
+        [] => "it waits for itself: it is never applied".to_owned(),
+        _ => format!(
+            "what it waits for waits for it ({}): none of these is applied any more",
+            others.join(", ")
+        ),
+    });
+}
+
+/// Whether manifests of a source are taken, and what they are at its new place is unknown:
+/// charts are looked for by their versions.
+fn brings_the_unknown(pair: &Pair<'_>, id: &ObjectId) -> bool {
+    let is_taken = || {
+        let consumers = pair.relations.as_ref().map(|relations| relations.consumers(id));
+        consumers.into_iter().flatten().any(|object| !kinds::is_helm_release(&object.id))
+    };
+    id.group() == SOURCE
+        && match &*id.kind {
+            "GitRepository" | "Bucket" => true,
+            "OCIRepository" => is_taken(),
+            _ => false,
+        }
 }
 
 /// Who takes manifests or charts from a source that points elsewhere now.

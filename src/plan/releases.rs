@@ -115,6 +115,11 @@ impl<'w> Upgrade<'w> {
             chart_values::tell(pair, self.before, self.after, &mut host, &mut parts);
             host.consequences.extend(remediation(self.after.node.get_ref()));
         } else if let Some(unseen) = unseen {
+            // A change that is no upgrade changes none of its objects.
+            if host.effect != EffectKind::ReleaseUpgrade && !is_told {
+                return Some(host);
+            }
+            host.details.insert("unseen".to_owned(), json!(true));
             parts.push("what changes of its objects is not known".to_owned());
             host.consequences.push(unseen);
         } else {

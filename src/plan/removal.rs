@@ -7,6 +7,7 @@ use crate::build::kustomize::FileRole;
 use crate::lang::yaml::{FilePath, Known, NodeRef};
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE};
 use crate::model::{EffectKind, ObjectId, Severity, kinds};
+use crate::simulate::takeover::helm::WantedRelease;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::json;
@@ -113,6 +114,7 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
         if fate == Fate::Deleted {
             effect.consequences.extend(what_goes(before));
             effect.details.insert("deleted".to_owned(), json!({&*old.kind: 1}));
+            renamed_release(pair, before, after, &mut effect);
             machines_of(before, &mut effect);
             if let Some(short) = refactored(old) {
                 let namespace = old.namespace.as_deref().map_or(String::new(), |name| format!("{name}/"));
@@ -126,6 +128,45 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     effect
         .at(Side::Head, after.object.node.get_ref().location_at("/metadata/name"))
         .at(Side::Base, before.object.node.get_ref().location_at("/metadata/name"))
+}
+
+/// What the new name of a HelmRelease means for its release.
+/// Source: helm-controller `reconcileDelete`, which uninstalls what its own status names;
+/// `internal/action` finds the release of another HelmRelease by its name and namespace.
+fn renamed_release(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>, effect: &mut Effect) {
+    let (id, node) = (&before.object.id, before.object.node.get_ref());
+    if !kinds::is_helm_release(id) {
+        return;
+    }
+    if is_suspended(pair.base, id, node) {
+        effect.consequences.push(fate_of_release(before, &Fate::Deleted, true).to_owned());
+        return;
+    }
+    let old = WantedRelease::of(id, node);
+    let new = WantedRelease::of(&after.object.id, after.object.node.get_ref());
+    effect.severity = Severity::Disruptive;
+    let gone = pair.rendered.uninstalled(id);
+    let is_same = old
+        .as_ref()
+        .zip(new.as_ref())
+        .is_some_and(|(old, new)| old.target == new.target && new.changes(old).is_none());
+    effect.consequences.push(match old.filter(|_| is_same) {
+        Some(old) => format!(
+            "both name the release {}/{}: the deletion of the old one uninstalls what the new one has taken over, \
+             which then installs it anew",
+            old.namespace, old.name
+        ),
+        None => fate_of_release(before, &Fate::Deleted, false).to_owned(),
+    });
+    let mut kinds = BTreeMap::from([(id.kind.to_string(), 1u64)]);
+    for placed in &gone {
+        *kinds.entry(placed.object.id.kind.to_string()).or_default() += 1;
+    }
+    effect.details.insert("deleted".to_owned(), json!(kinds));
+    for placed in gone.iter().filter(|placed| placed.object.id.is("", "PersistentVolumeClaim")).take(CLAIMS) {
+        let what = what_goes(placed).unwrap_or_default();
+        effect.consequences.push(format!("{}: {what}", placed.object.id));
+    }
 }
 
 /// The short word for kinds whose deletion deletes more, and which `rename` protects.
@@ -145,6 +186,31 @@ pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByAp
     for (_, placed) in removed {
         if let Some(by) = placed.kustomization {
             found.entry((&*by.id.name, by.id.namespace.as_deref())).or_default().push(placed);
+        }
+    }
+    found
+}
+
+/// What a Kustomization applied, and what the Kustomizations among it did.
+pub(super) fn below<'p, 'w>(by: &ObjectId, removed: &ByApplier<'p, 'w>) -> Vec<&'p Placed<'w>> {
+    let mut found: Vec<&'p Placed<'w>> = Vec::new();
+    let mut seen: BTreeSet<(&str, Option<&str>)> = BTreeSet::from([(&*by.name, by.namespace.as_deref())]);
+    let mut next = 0;
+    let direct = |name: &str, namespace: Option<&str>| {
+        let inside = removed.get(&(name, namespace)).into_iter().flatten().copied();
+        inside.collect::<Vec<&'p Placed<'w>>>()
+    };
+    found.extend(
+        direct(&by.name, by.namespace.as_deref()).into_iter().filter(|placed| placed.object.id != *by),
+    );
+    while let Some(placed) = found.get(next).copied() {
+        next += 1;
+        let id = &placed.object.id;
+        let mut is_new = || seen.insert((&id.name, id.namespace.as_deref()));
+        if *placed.target == ApplyTarget::Local && kinds::is_kustomization(id) && is_new() {
+            found.extend(
+                direct(&id.name, id.namespace.as_deref()).into_iter().filter(|own| own.object.id != *id),
+            );
         }
     }
     found
@@ -216,13 +282,12 @@ pub(super) fn removal<'w>(
         effect.reason = "applied to another cluster from now on".to_owned();
     }
     if kinds::is_kustomization(id) && *before.target == ApplyTarget::Local {
-        let inside = removed.get(&(&*id.name, id.namespace.as_deref())).into_iter().flatten().copied();
-        let inside: Vec<&Placed<'_>> = inside.filter(|placed| placed.object.id != *id).collect();
-        inventory(pair, &inside, &fate, &mut effect);
+        inventory(pair, &below(id, removed), &fate, &mut effect);
         if fate == Fate::Deleted && takes_what_is_elsewhere(pair, id) {
             effect.consequences.push("what it applied, which is not known here, goes with it".to_owned());
         }
     }
+    left_waiting(pair, id, &mut effect);
     let suspended = is_suspended(pair.base, id, before.object.node.get_ref());
     if id.is(kinds::OPERATOR, "ResourceSet") && fate == Fate::Deleted && suspended {
         effect.consequences.push("it is not reconciled: what it made stays in the cluster".to_owned());
@@ -233,6 +298,35 @@ pub(super) fn removal<'w>(
     let place = before.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Base, place)
 }
+
+/// Who depends on what is gone: none of them is applied any more.
+/// Source: kustomize-controller and helm-controller `checkDependencies`.
+fn left_waiting(pair: &Pair<'_>, id: &ObjectId, effect: &mut Effect) {
+    let Some(relations) = &pair.relations else { return };
+    let names: BTreeSet<&str> =
+        relations.dependants(id).iter().map(|dependant| &*dependant.object.id.name).collect();
+    let shown: Vec<&str> = names.iter().take(NAMED_DEPENDANTS).copied().collect();
+    effect.consequences.push(match names.len() {
+        0 => return,
+        1 => format!("{} depends on it: it is not applied any more until that is there again", shown[0]),
+        count if count == shown.len() => {
+            format!(
+                "{} depend on it: they are not applied any more until it is there again",
+                shown.join(", ")
+            )
+        }
+        count => format!(
+            "{count} {}s depend on it ({}, …): they are not applied any more until it is there again",
+            id.kind,
+            shown.join(", ")
+        ),
+    });
+    effect.severity = Severity::Disruptive;
+    effect.details.insert("waitForNothing".to_owned(), json!(names.len()));
+}
+
+/// Names of those that depend on what is gone.
+const NAMED_DEPENDANTS: usize = 4;
 
 /// What goes with an object that is deleted, and why nothing holds it.
 fn deletion(pair: &Pair<'_>, before: &Placed<'_>, effect: &mut Effect) {
@@ -321,20 +415,55 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
         .map(|placed| &placed.object.id)
         .collect();
     let direct = gone.len();
+    let unseen = releases.iter().filter(|id| !pair.rendered.is_known(id)).count();
+    let uninstalled = uninstalled_words(releases.len(), unseen);
     gone.extend(releases.into_iter().flat_map(|id| pair.rendered.uninstalled(id)));
     let machines: u64 = gone.iter().filter_map(|placed| own_machines(placed)).sum();
     with_it(&gone, direct, stay, effect);
+    effect.consequences.extend(uninstalled);
     if machines > 0 {
         effect.details.insert("machinesDeleted".to_owned(), json!(machines));
         effect.consequences.push(format!("{machines} Machines go with it"));
     }
     if stay > 0 {
-        effect.consequences.push(format!("{stay} of its objects stay in the cluster"));
+        let stays = if stay == 1 { "1 of its objects stays" } else { &format!("{stay} of its objects stay") };
+        let mut reasons: Vec<&str> = inside.iter().filter_map(|placed| why_it_stays(pair, placed)).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let why = match reasons[..] {
+            [only] => format!(": {only}"),
+            _ => String::new(),
+        };
+        effect.consequences.push(format!("{stays} in the cluster{why}"));
     }
     effect.details.insert("remainingObjects".to_owned(), json!(stay));
     if gone.is_empty() && effect.severity == Severity::Disruptive && stay > 0 {
         effect.severity = Severity::Notable;
     }
+}
+
+fn why_it_stays(pair: &Pair<'_>, placed: &Placed<'_>) -> Option<&'static str> {
+    match fate(pair, placed) {
+        Fate::Deleted => None,
+        Fate::Orphaned(why) | Fate::Kept(why) => Some(why).filter(|why| !why.is_empty()),
+    }
+}
+
+/// `2 releases are uninstalled; what the charts of both made is not known here`.
+fn uninstalled_words(releases: usize, unseen: usize) -> Option<String> {
+    let uninstalled = match releases {
+        0 => return None,
+        1 => "1 release is uninstalled".to_owned(),
+        count => format!("{count} releases are uninstalled"),
+    };
+    Some(match unseen {
+        0 => uninstalled,
+        1 if releases == 1 => format!("{uninstalled}; what its chart made goes, too, and is not known here"),
+        count if count == releases => {
+            format!("{uninstalled}; what their charts made goes, too, and is not known here")
+        }
+        count => format!("{uninstalled}; what the charts of {count} of them made is not known here"),
+    })
 }
 
 /// What Git knows of that stands in a Namespace, what holds data first.

@@ -50,6 +50,11 @@ impl<'w> Rendered<'w> {
         Rendered { before, after, by_release }
     }
 
+    /// Whether what a release of the base makes is known.
+    pub(super) fn is_known(&self, id: &ObjectId) -> bool {
+        self.by_release.contains_key(id)
+    }
+
     /// What an uninstall of a release deletes: all but what says that it stays, what `crds/`
     /// brought, and what something else makes from now on.
     pub(super) fn uninstalled(&self, id: &ObjectId) -> Vec<&Placed<'w>> {

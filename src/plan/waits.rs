@@ -13,17 +13,21 @@ pub(super) struct Reach {
     pub reached: BTreeSet<ObjectId>,
     /// Pairs of names: the second waits for the first.
     edges: BTreeSet<(String, String)>,
+    /// Whether it waits for one of them itself.
+    pub is_cycle: bool,
     /// Whether one of them has its source.
     same_source: bool,
 }
 
 /// What waits for a Kustomization of the head.
 pub(super) fn reach(pair: &Pair<'_>, id: &ObjectId) -> Reach {
-    let mut reach = Reach { reached: BTreeSet::new(), edges: BTreeSet::new(), same_source: false };
+    let mut reach =
+        Reach { reached: BTreeSet::new(), edges: BTreeSet::new(), is_cycle: false, same_source: false };
     let Some(relations) = &pair.relations else { return reach };
     let mut next = vec![id.clone()];
     while let Some(current) = next.pop() {
         for dependant in relations.dependants(&current) {
+            reach.is_cycle |= dependant.object.id == *id;
             reach.same_source |= dependant.same_source;
             reach.edges.insert((current.name.to_string(), dependant.object.id.name.to_string()));
             if dependant.object.id != *id && reach.reached.insert(dependant.object.id.clone()) {

@@ -1,7 +1,9 @@
 //! A plan in a line: the verdict that stands first, the total that stands last.
 
 use super::Plan;
+use crate::config::Level;
 use crate::lang::text::counted;
+use crate::lint::{Finding, Group};
 use crate::model::{Category, EffectKind, ObjectId, Severity};
 use crate::plan::Effect;
 use crate::world::ApplyTarget;
@@ -56,6 +58,14 @@ impl Plan<'_> {
                 plural(in_doubt, "1 object may be deleted", "objects may be deleted")
             ));
         }
+        let anew = now().filter(|effect| effect.effect == EffectKind::Replaced).count() as u64;
+        if anew > 0 {
+            parts.push(plural(
+                anew,
+                "1 object is deleted and created anew",
+                "objects are deleted and created anew",
+            ));
+        }
         if reinstalled > 0 {
             parts.push(plural(reinstalled, "1 HelmRelease is reinstalled", "HelmReleases are reinstalled"));
         }
@@ -64,7 +74,9 @@ impl Plan<'_> {
     /// Objects that are deleted, by kind: those of effects, and those that go with them.
     fn deleted(&self) -> BTreeMap<String, u64> {
         let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        for effect in self.counted().filter(|effect| !effect.details.contains_key("heldBy")) {
+        let is_anew = |effect: &&Effect| effect.effect == EffectKind::Replaced;
+        let gone = self.counted().filter(|effect| !effect.details.contains_key("heldBy"));
+        for effect in gone.filter(|effect| !is_anew(effect)) {
             if effect.effect == EffectKind::Deleted {
                 *kinds.entry(effect.object.kind.to_string()).or_default() += 1;
             }
@@ -81,15 +93,28 @@ impl Plan<'_> {
     pub(super) fn verdict(&self) -> String {
         let of = |kind: EffectKind| self.counted().filter(move |effect| effect.effect == kind);
         let mut parts = Vec::new();
-        match of(EffectKind::BuildFails).count() {
+        let is_new = |effect: &&Effect| effect.details.get("new").and_then(Value::as_bool) == Some(true);
+        let (new, old): (Vec<&Effect>, Vec<&Effect>) = of(EffectKind::BuildFails).partition(is_new);
+        match old.len() {
             0 => {}
             1 => parts.push("1 Kustomization does not build any more".to_owned()),
             count => parts.push(format!("{count} Kustomizations do not build any more")),
+        }
+        match new.len() {
+            0 => {}
+            1 => parts.push("1 new Kustomization does not build".to_owned()),
+            count => parts.push(format!("{count} new Kustomizations do not build")),
         }
         let in_release = |effect: &&Effect| effect.details.contains_key("release");
         match of(EffectKind::Refused).filter(|effect| !in_release(effect)).count() {
             0 => {}
             count => parts.push(format!("the API server refuses {}", counted(count, "object"))),
+        }
+        let waiting = self.counted().filter_map(|effect| effect.details.get("waitForNothing")?.as_u64());
+        match waiting.sum::<u64>() {
+            0 => {}
+            1 => parts.push("1 object waits for what is not there".to_owned()),
+            count => parts.push(format!("{count} objects wait for what is not there")),
         }
         let failing =
             of(EffectKind::ReleaseUpgrade).filter(|effect| effect.severity == Severity::Disruptive).count();
@@ -117,10 +142,34 @@ impl Plan<'_> {
         }
         let mild = self.mild();
         match (self.counted().next().is_some() || !mild.is_empty(), mild.is_empty()) {
-            (true, true) => "nothing is deleted, replaced or refused".to_owned(),
-            (true, false) => format!("nothing is deleted, replaced or refused; {}", mild.join(", ")),
+            (true, true) => self.nothing_grave().to_owned(),
+            (true, false) => format!("{}; {}", self.nothing_grave(), mild.join(", ")),
             (false, _) if self.reach.is_whole() => "nothing changes in the clusters".to_owned(),
             (false, _) => "nothing changes in what was followed".to_owned(),
+        }
+    }
+
+    /// That nothing grave happens, as far as that is known: the objects of a chart that is not
+    /// here, of a source that points elsewhere, and what a new finding tells of are not.
+    fn nothing_grave(&self) -> &'static str {
+        let is_open = |effect: &Effect| {
+            !effect.details.contains_key("heldBack")
+                && ["unseen", "elsewhere"].iter().any(|key| effect.details.contains_key(*key))
+        };
+        let is_doubt = |finding: &&Finding| {
+            finding.level == Level::Error
+                || finding.level == Level::Warning && finding.rule.group == Group::Schema
+        };
+        let is_known = !self.new_findings.iter().any(is_doubt)
+            && !self.counted().any(is_open)
+            && self
+                .changes
+                .iter()
+                .flat_map(|change| &change.notes)
+                .all(|note| note.severity < Severity::Notable);
+        match is_known {
+            true => "nothing is deleted, replaced or refused",
+            false => "nothing is known to be deleted, replaced or refused",
         }
     }
 
@@ -129,7 +178,18 @@ impl Plan<'_> {
     fn mild(&self) -> Vec<String> {
         let of = |kind: EffectKind| self.counted().filter(move |effect| effect.effect == kind);
         let waits = |effect: &&Effect| effect.details.contains_key("heldBack");
-        let rolls = of(EffectKind::WorkloadRollout).filter(|effect| !waits(effect)).count();
+        let held: BTreeSet<String> = of(EffectKind::ReleaseUpgrade)
+            .filter(waits)
+            .map(|effect| {
+                format!("{}/{}", effect.object.namespace.as_deref().unwrap_or_default(), effect.object.name)
+            })
+            .collect();
+        let is_held = |effect: &&Effect| {
+            let release = effect.details.get("release").and_then(Value::as_str);
+            release.is_some_and(|release| held.contains(release))
+        };
+        let rolls =
+            of(EffectKind::WorkloadRollout).filter(|effect| !waits(effect) && !is_held(effect)).count();
         let (later, upgrades): (Vec<&Effect>, Vec<&Effect>) = of(EffectKind::ReleaseUpgrade).partition(waits);
         let (later, upgrades) = (later.len(), upgrades.len());
         let mut mild = self.cluster_words();
@@ -145,6 +205,30 @@ impl Plan<'_> {
             0 => {}
             1 => mild.push("1 workload rolls".to_owned()),
             count => mild.push(format!("{count} workloads roll")),
+        }
+        let unseen = upgrades_unseen(&self.counted().collect::<Vec<_>>());
+        if unseen > 0 {
+            mild.push(match unseen {
+                1 => "what 1 chart changes is not known".to_owned(),
+                count => format!("what the charts of {count} releases change is not known"),
+            });
+        }
+        let elsewhere = self.counted().filter(|effect| effect.details.contains_key("elsewhere")).count();
+        for (count, one, many) in [
+            (of(EffectKind::Suspended).count(), "1 object is suspended", "objects are suspended"),
+            (elsewhere, "1 source points elsewhere", "sources point elsewhere"),
+        ] {
+            match count {
+                0 => {}
+                1 => mild.push(one.to_owned()),
+                count => mild.push(format!("{count} {many}")),
+            }
+        }
+        for (level, word) in [(Level::Error, "new error"), (Level::Warning, "new warning")] {
+            let count = self.new_findings.iter().filter(|finding| finding.level == level).count();
+            if count > 0 {
+                mild.push(counted(count, word));
+            }
         }
         mild
     }
@@ -184,6 +268,13 @@ impl Plan<'_> {
             changed.len()
         )
     }
+}
+
+/// Releases that are upgraded to what is not known here.
+fn upgrades_unseen(effects: &[&Effect]) -> usize {
+    let is_unseen =
+        |effect: &&&Effect| effect.details.contains_key("unseen") && !effect.details.contains_key("heldBack");
+    effects.iter().filter(is_unseen).count()
 }
 
 /// Whether an effect changes an object that stays.
