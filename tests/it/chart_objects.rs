@@ -323,3 +323,24 @@ fn a_release_that_nothing_applies_blames_no_source_of_others() {
     assert!(title.contains("apps/old") && at.contains("kind: OCIRepository"), "{title}: {at}");
     assert_eq!(level, "info");
 }
+
+#[test]
+fn a_chart_that_fails_on_what_a_cluster_knows_says_not_how_it_takes_a_value() {
+    let template = "\
+{{- if not (lookup \"v1\" \"Secret\" \"apps\" \"x\") }}{{ fail \"no such Secret\" }}{{ end }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {secret: {{ if kindIs \"string\" .Values.secret }}{{ .Values.secret }}{{ else }}own{{ end }}}
+";
+    let told = |template: &str| {
+        let scratch = fleet(&[("some", template)], "    secret: mine\n", "");
+        scratch.write("charts/web/values.yaml", b"secret: {token: ''}\n");
+        rules(&scratch)
+    };
+    assert_eq!(told(template), one("chart-fails", "info"));
+    // Where the cluster does not matter, one that fails takes it in no shape.
+    let fails =
+        template.replacen("lookup \"v1\" \"Secret\" \"apps\" \"x\"", "kindIs \"map\" .Values.secret", 1);
+    assert!(told(&fails).iter().any(|(rule, _)| rule == "value-replaced-table"), "{:?}", told(&fails));
+}

@@ -77,7 +77,10 @@ fn is_taken(
     replaced: &Replaced,
 ) -> bool {
     let given = replaced.path.iter().try_fold(request.values, |value, key| value.get(key));
-    let (Some(given), Ok(rendered)) = (given, with) else { return false };
+    let (Some(given), Ok(rendered)) = (given, with) else {
+        // One that fails on what only a cluster knows does not come to say how it takes it.
+        return matches!(with, Err(RenderError::Refused(refusal)) if !refusal.assumed.is_empty());
+    };
     let kind = match &given.kind {
         Kind::Bool(value) => Kind::Bool(!value),
         Kind::Int(value) => Kind::Int(value.wrapping_add(1)),
