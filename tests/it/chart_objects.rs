@@ -344,3 +344,23 @@ data: {secret: {{ if kindIs \"string\" .Values.secret }}{{ .Values.secret }}{{ e
         template.replacen("lookup \"v1\" \"Secret\" \"apps\" \"x\"", "kindIs \"map\" .Values.secret", 1);
     assert!(told(&fails).iter().any(|(rule, _)| rule == "value-replaced-table"), "{:?}", told(&fails));
 }
+
+#[test]
+fn a_kustomization_that_does_not_build_may_move_what_lies_beside_it() {
+    let web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: home}\n\
+               spec: {containers: [{name: web, image: a}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}\n";
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: storage}\n\
+                 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n";
+    let told = |kustomization: Option<&str>| {
+        let scratch = fleet(&[], "", "");
+        std::fs::remove_file(scratch.path().join("clusters/a/web.yaml")).expect("a release");
+        scratch.write("old/web.yaml", web.as_bytes());
+        scratch.write("old/claim.yaml", claim.as_bytes());
+        if let Some(text) = kustomization {
+            scratch.write("old/kustomization.yaml", text.as_bytes());
+        }
+        rules(&scratch).into_iter().filter(|(rule, _)| rule == "missing-workload-reference").count()
+    };
+    assert_eq!(told(None), 1);
+    assert_eq!(told(Some("namespace: home\nresources: [web.yaml, claim.yaml]\npatches: [a.yaml]\n")), 0);
+}

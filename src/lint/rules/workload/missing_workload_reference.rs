@@ -4,7 +4,7 @@
 //! and `priority`; Gateway API `apis/v1` (`RouteReasonBackendNotFound`,
 //! `RouteReasonNoMatchingParent`); each row of `model::workloads` names its own.
 
-use super::{dotted, judged, target, unchecked};
+use super::{dotted, is_listed, judged, target, unchecked};
 use crate::lang::text::suggest;
 use crate::lang::yaml::NodeRef;
 use crate::lint::usual::is_slip;
@@ -45,6 +45,14 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         let near = workloads.near(group, kind, namespace, name);
+        // In what no build made, a kustomization may give that one its namespace.
+        if matches!(&near, Some(Near::Elsewhere(named)) if view.cluster.name.is_none()
+            && is_listed(view.beyond().snapshot, named.object))
+        {
+            let what = format!("{}: {}", object.id, target(reference, name));
+            report.not_checked(unchecked(UnseenCause::Unapplied), reference.name_node.location(), what);
+            continue;
+        }
         let near = near.filter(|near| {
             is_meant(reference, near) || view.cluster.name.is_some() && is_idle(workloads, reference, near)
         });

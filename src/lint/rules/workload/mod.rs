@@ -14,6 +14,8 @@ pub(crate) mod undefined_name_in_pod;
 pub(crate) mod unknown_service_host;
 pub(crate) mod unknown_service_port;
 
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::{Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::workloads::{UnseenCause, Workloads};
@@ -89,4 +91,12 @@ pub(super) fn dotted(pointer: &str) -> String {
 /// A scalar as text, when it is known.
 pub(super) fn text(node: NodeRef<'_>) -> Option<Cow<'_, str>> {
     node.text().filter(|text| !is_open(text) && !node.is_unknown())
+}
+
+/// Whether a kustomization lies beside the file of an object.
+pub(super) fn is_listed(snapshot: &Snapshot, object: &Effective) -> bool {
+    let Some(location) = object.node.get_ref().location() else { return false };
+    let path = location.file.shown();
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    FILE_NAMES.iter().filter_map(|name| join(directory, name)).any(|path| snapshot.file(&path).is_some())
 }

@@ -5,9 +5,7 @@
 //! `staging/src/k8s.io/endpointslice/utils.go` (`FindPort`).
 
 use super::labels::Labelled;
-use super::{dotted, judged, target, text};
-use crate::build::kustomize::FILE_NAMES;
-use crate::files::{Snapshot, join};
+use super::{dotted, is_listed, judged, target, text};
 use crate::lang::yaml::NodeRef;
 use crate::lint::known_names::KnownNames;
 use crate::lint::usual::Usual;
@@ -171,14 +169,6 @@ fn target_ports(view: &ClusterView<'_>, workloads: &Workloads<'_>, report: &mut 
             named_targets(object, all, workloads, report);
         }
     }
-}
-
-/// Whether a kustomization lies beside the file of an object.
-fn is_listed(snapshot: &Snapshot, object: &Effective) -> bool {
-    let Some(location) = object.node.get_ref().location() else { return false };
-    let path = location.file.shown();
-    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-    FILE_NAMES.iter().filter_map(|name| join(directory, name)).any(|path| snapshot.file(&path).is_some())
 }
 
 /// So many workloads that one Service selects are read; of more it is not known which ports
