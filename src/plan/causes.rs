@@ -2,7 +2,9 @@
 //! stands is a cause only if that line changed; else it is what the cause goes
 //! through.
 
-use super::{Cause, Effect, Pair, Side};
+use super::{Cause, Effect, Pair, Placed, Side};
+use crate::build::kustomize::FILE_NAMES;
+use crate::files::join;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{EffectKind, ObjectId};
 use crate::world::{Applied, Cluster, World};
@@ -192,6 +194,11 @@ fn around(
             return found.into_iter().take(MOST).collect();
         }
     }
+    if sides[0].2.is_none()
+        && let Some(taken_off) = pair.before.get(&key).and_then(|placed| taken_off(pair, changes, placed))
+    {
+        return vec![taken_off];
+    }
     for (side, cluster, placed) in sides {
         let Some(cluster) = cluster else { continue };
         let of_itself = is_own.then(|| own(cluster, id)).flatten();
@@ -208,6 +215,45 @@ fn around(
         }
     }
     Vec::new()
+}
+
+/// The line of a kustomization that named the file of an object, or a directory above it,
+/// and that is gone.
+fn taken_off(pair: &Pair<'_>, changes: &Changes, placed: &Placed<'_>) -> Option<Cause> {
+    let files = placed.object.files.iter().filter_map(|(_, location)| location.file.of_root());
+    let files: Vec<&Arc<str>> = files.collect();
+    let names = |entry: &str| {
+        files
+            .iter()
+            .any(|file| file.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    };
+    let by = placed.kustomization?;
+    by.files_read.iter().find_map(|file| {
+        let path = file.of_root()?;
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let lost = changes.of(Side::Base, file);
+        if lost.is_empty() || !FILE_NAMES.contains(&name) {
+            return None;
+        }
+        let text = &pair.base_world.snapshot.stream(pair.base_world.snapshot.find(file)?)?.text;
+        lost.iter().find_map(|range| {
+            let mut start = range.start;
+            text.get(range.start as usize..range.end as usize)?.split_inclusive('\n').find_map(|line| {
+                let at = start;
+                start += line.len() as u32;
+                let entry = line.trim().strip_prefix('-')?.trim();
+                let entry = entry.split(" #").next()?.trim().trim_matches(['"', '\''].as_slice());
+                let is_it = join(directory, entry).is_some_and(|entry| names(entry.trim_end_matches('/')));
+                let location = || Location {
+                    file: file.clone(),
+                    start: at + (line.len() - line.trim_start().len()) as u32,
+                    end: at + line.trim_end().len() as u32,
+                    via: Vec::new(),
+                };
+                is_it.then(|| Cause { location: location(), side: Side::Base })
+            })
+        })
+    })
 }
 
 fn own<'w>(cluster: &'w Cluster, id: &ObjectId) -> Option<&'w Applied> {

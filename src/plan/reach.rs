@@ -84,6 +84,8 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
         return reach;
     }
     let readings = readings(&[base, head]);
+    let rendered: Vec<Arc<str>> = [base, head].iter().flat_map(|world| rendered_charts(world)).collect();
+    let rendered: FxHashSet<&str> = rendered.iter().map(|path| &**path).collect();
     let mut told: FxHashSet<&str> = FxHashSet::default();
     for cause in effects.iter().flat_map(|effect| &effect.causes) {
         files_of(&cause.location, &mut told);
@@ -93,6 +95,7 @@ pub fn reach(base: &World, head: &World, effects: &[Effect]) -> Reach {
             Some(FileReading::Whole) => {}
             Some(FileReading::InPart) if told.contains(path) || says_the_same(base, head, path) => {}
             Some(FileReading::InPart) => reach.in_part.push(path.to_owned()),
+            None if told.contains(path) || in_one_of(&rendered, path) => {}
             None => reach.unread.push(path.to_owned()),
         }
     }
@@ -112,6 +115,17 @@ fn charts(world: &World) -> impl Iterator<Item = &str> {
     world.snapshot.files().iter().filter_map(move |file| match directory(&file.path)? {
         0 => Some(""),
         length => file.path[..length].strip_suffix('/'),
+    })
+}
+
+/// Directories of charts of the repository that releases of a cluster are made of.
+fn rendered_charts(world: &World) -> impl Iterator<Item = Arc<str>> + '_ {
+    let releases = world.applied_clusters().flat_map(|cluster| &cluster.releases);
+    let known = releases.filter(|release| release.made().is_some() || release.refusal().is_some());
+    known.filter_map(|release| {
+        let file = release.chart_file("Chart.yaml")?;
+        let directory = file.of_root()?.strip_suffix("Chart.yaml")?.trim_end_matches('/');
+        Some(Arc::from(directory))
     })
 }
 

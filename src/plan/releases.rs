@@ -193,6 +193,8 @@ impl<'w> Upgrade<'w> {
         };
         let step = step(old, new).map_or(String::new(), |step| format!(" ({step})"));
         match (old_name == name, old == new) {
+            // A chart that Helm does not read says no version.
+            (true, false) if old.is_empty() || new.is_empty() => format!("chart {name}"),
             (true, true) => format!("chart {name} {new}").trim_end().to_owned(),
             (true, false) => format!("chart {name} {old} -> {new}{step}"),
             (false, _) => format!("chart {old_name} {old} -> {name} {new}"),

@@ -225,8 +225,13 @@ fn home(object: &Effective) -> Option<&FilePath> {
 /// Whether the file that stated an object is there as it was, and only nothing takes it in.
 fn is_still_stated(pair: &Pair<'_>, object: &Effective) -> bool {
     let Some(file) = home(object) else { return false };
-    let files = [pair.base_world, pair.head_world].map(|world| world.snapshot.find(file));
-    matches!(files, [Some(before), Some(after)] if Arc::ptr_eq(before, after))
+    let (base, head) = (&pair.base_world.snapshot, &pair.head_world.snapshot);
+    match (base.find(file), head.find(file)) {
+        (Some(before), Some(after)) => {
+            Arc::ptr_eq(before, after) || base.has_same_content(head, &before.path)
+        }
+        _ => false,
+    }
 }
 
 /// Objects that come, by all that tells them apart but their namespace.

@@ -1,9 +1,12 @@
 //! What an answer rests on: which Flux Kustomizations were followed, and why the
 //! others were not.
 
-use crate::lang::text::{clean, counted};
+use crate::lang::text::{clean, counted, shorten};
 use crate::world::{Unapplied, World, suggestions};
 use std::collections::BTreeMap;
+
+/// Characters of a reason that are shown.
+const REASON: usize = 100;
 
 /// Reasons that the line names; the rest is counted.
 const REASONS: usize = 3;
@@ -19,6 +22,7 @@ pub(crate) fn line(world: &World) -> Option<String> {
     let apart = !coverage.clusters.is_empty();
     let total = coverage.counted();
     let all = match coverage.followed == total && total < coverage.kustomizations {
+        true if total == 1 => "the 1 Kustomization".to_owned(),
         true => format!("all {}", counted(total, "Kustomization")),
         false => format!("{} of {}", coverage.followed, counted(total, "Kustomization")),
     };
@@ -27,8 +31,8 @@ pub(crate) fn line(world: &World) -> Option<String> {
     for one in coverage.left_out() {
         let why = clean(&one.why);
         // The rest of a long one is in JSON.
-        let short: String = why.lines().next().unwrap_or_default().chars().take(100).collect();
-        *reasons.entry(short).or_default() += 1;
+        let first = why.lines().next().unwrap_or_default();
+        *reasons.entry(shorten(first, REASON)).or_default() += 1;
     }
     let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
     reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -57,7 +61,8 @@ fn unapplied(found: &Unapplied) -> String {
     let mut could = found.could_list.iter().map(|path| clean(path));
     let unlisted = match (could.next(), could.len()) {
         (Some(first), 0) => format!("not listed in {first}"),
-        (Some(first), more) => format!("not listed in {first} and {more} more"),
+        (Some(first), 1) => format!("not listed in {first} and 1 other kustomization"),
+        (Some(first), more) => format!("not listed in {first} and {more} other kustomizations"),
         (None, _) => "not listed".to_owned(),
     };
     let parts =

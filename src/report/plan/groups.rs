@@ -241,13 +241,10 @@ impl Bundle<'_, '_> {
         let told = alike.into_iter().map(|((severity, verb, ..), entries)| {
             let effects: Vec<&Effect> =
                 entries.iter().flat_map(|entry| entry.effects.iter().copied()).collect();
-            let mut told: Vec<Phrase> = Vec::new();
-            let most = if is_short { 3 } else { 1 };
-            for phrase in entries.iter().flat_map(|entry| phrases(entry.effects[0])) {
-                if told.len() < most && !told.contains(&phrase) {
-                    told.push(phrase);
-                }
-            }
+            let mut told: Vec<Phrase> = match is_short {
+                true => some_phrases(&entries),
+                false => common_phrases(&entries),
+            };
             let fields: usize = effects.iter().map(|effect| fields_of(effect)).sum();
             let objects: BTreeSet<_> = effects.iter().map(|effect| &effect.object).collect();
             let is_more = fields > objects.len().max(told.len());
@@ -269,6 +266,36 @@ impl Bundle<'_, '_> {
     pub(super) fn count(&self) -> usize {
         self.entries.iter().map(|entry| entry.effects.len()).sum()
     }
+}
+
+/// The first three phrases of entries that are told together.
+fn some_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
+    let mut told: Vec<Phrase> = Vec::new();
+    for phrase in entries.iter().flat_map(|entry| phrases(entry.effects[0])) {
+        if told.len() < 3 && !told.contains(&phrase) {
+            told.push(phrase);
+        }
+    }
+    told
+}
+
+/// What all of many entries say; where they say different things, one of them as an example.
+fn common_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
+    let mut all = entries.iter().map(|entry| phrases(entry.effects[0]));
+    let first = all.next().unwrap_or_default();
+    let mut common = first.clone();
+    for other in all {
+        common.retain(|phrase| other.contains(phrase));
+    }
+    common.truncate(3);
+    if common.is_empty()
+        && let Some(mut example) = first.into_iter().next()
+    {
+        let name = &entries[0].effects[0].object.name;
+        example.line = format!("each otherwise; {name}: {}", example.line);
+        common.push(example);
+    }
+    common
 }
 
 fn fields_of(effect: &Effect) -> usize {

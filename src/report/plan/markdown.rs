@@ -252,7 +252,10 @@ fn phrases_in_cell(phrases: &[Phrase]) -> String {
 
 /// Effect, fields and consequences in one table cell.
 fn what(effect: &Effect) -> String {
-    let mut text = format!("{}{}", effect.effect, phrases_in_cell(&phrases(effect)));
+    // A word that says it all stands once.
+    let told: Vec<Phrase> =
+        phrases(effect).into_iter().filter(|told| told.line != effect.effect.name()).collect();
+    let mut text = format!("{}{}", effect.effect, phrases_in_cell(&told));
     for consequence in consequences(effect) {
         let _ = write!(text, "; {}", prose(&consequence));
     }

@@ -142,12 +142,15 @@ impl Plan<'_> {
 /// What was not followed, in a phrase; nothing where everything was.
 fn not_followed(plan: &Plan<'_>) -> Option<String> {
     let Reach { not_followed: (count, all), changed, unread, in_part } = plan.reach;
-    if *count == 0 && plan.reach.is_whole() {
+    // What does not build any more is told of by itself.
+    let broken = plan.counted().filter(|effect| effect.effect == EffectKind::BuildFails).count();
+    let count = count.saturating_sub(broken);
+    if count == 0 && plan.reach.is_whole() {
         return None;
     }
     let mut parts = Vec::new();
-    if *count > 0 {
-        let was = if *count == 1 { "was" } else { "were" };
+    if count > 0 {
+        let was = if count == 1 { "was" } else { "were" };
         parts.push(format!("{count} of {all} Kustomizations {was} not followed"));
     }
     let files = |list: &[String]| {
