@@ -367,6 +367,11 @@ impl<'a> Workloads<'a> {
         self.hidden_everywhere.is_some()
     }
 
+    /// Whether charts make something of a namespace.
+    pub(crate) fn has_release_in(&self, namespace: Option<&str>) -> bool {
+        namespace.is_some_and(|namespace| self.releases.contains_key(namespace))
+    }
+
     /// Whether a chart calls its objects so: the name of a release of the namespace.
     pub(crate) fn is_of_release(&self, namespace: Option<&str>, name: &str) -> bool {
         let releases = namespace.and_then(|namespace| self.releases.get(namespace));

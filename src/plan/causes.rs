@@ -3,7 +3,7 @@
 //! through.
 
 use super::{Cause, Effect, Pair, Placed, Side};
-use crate::build::kustomize::FILE_NAMES;
+use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::join;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{EffectKind, ObjectId};
@@ -186,6 +186,15 @@ fn around(
             | EffectKind::Unseen
             | EffectKind::MayChange
     );
+    // What is still stated, and only named no more.
+    let is_stated = |placed: &Placed<'_>| {
+        let stated = placed.object.files.iter().filter(|(role, _)| *role == FileRole::Resource);
+        stated.into_iter().all(|(_, location)| changes.of(Side::Base, &location.file).is_empty())
+    };
+    let gone = pair.before.get(&key).filter(|placed| sides[0].2.is_none() && is_stated(placed));
+    if let Some(taken_off) = gone.and_then(|placed| taken_off(pair, changes, placed)) {
+        return vec![taken_off];
+    }
     for (_, _, placed) in &sides {
         let files = placed.iter().flat_map(|placed| &placed.object.files);
         let paths: BTreeSet<&FilePath> = files.map(|(_, location)| &location.file).collect();
@@ -193,11 +202,6 @@ fn around(
         if !found.is_empty() && !is_own {
             return found.into_iter().take(MOST).collect();
         }
-    }
-    if sides[0].2.is_none()
-        && let Some(taken_off) = pair.before.get(&key).and_then(|placed| taken_off(pair, changes, placed))
-    {
-        return vec![taken_off];
     }
     for (side, cluster, placed) in sides {
         let Some(cluster) = cluster else { continue };

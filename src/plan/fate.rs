@@ -6,7 +6,7 @@
 
 use super::fields::compare;
 use super::{Pair, Placed};
-use crate::lang::yaml::{NodeRef, pointer_join};
+use crate::lang::yaml::{Known, NodeRef, pointer_join};
 use crate::model::{EffectKind, ObjectId};
 use crate::simulate::suspend::suspension;
 use crate::world::{Applied, ApplyTarget, Cluster, Outcome, ResourceSet};
@@ -252,8 +252,10 @@ pub(super) fn by_its_old_spec<'w>(pair: &Pair<'w>, by: &Applied) -> Option<Strin
     let parent = head.applied.get(now.parent? as usize).filter(|parent| parent.id != by.id)?;
     let waits = is_suspended(pair.head, &parent.id, parent.node.get_ref());
     let fails = pair.standstills.iter().any(|standstill| standstill.fails(&parent.id));
+    // What does not build leaves variables in the specs of its children open.
+    let is_same = || before.node.get_ref().same_value(now.node.get_ref()) == Known::Value(true);
     let until = if waits { "is resumed" } else { "builds again" };
-    ((waits || fails) && !builds_alike(before, now))
+    (waits && !builds_alike(before, now) || fails && !is_same())
         .then(|| format!("{} keeps its old spec until {} {until}", by.id, parent.id))
 }
 

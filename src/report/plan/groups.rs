@@ -251,12 +251,15 @@ impl Bundle<'_, '_> {
             if let Some(last) = told.last_mut().filter(|_| is_more) {
                 last.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
             }
+            let held = effects.iter().filter(|effect| effect.details.contains_key("heldBack")).count();
+            let who = if held == effects.len() { "not yet" } else { "some not yet" };
+            let note = || format!("{who}: what applies them, or they, are suspended or do not build");
             ReleaseLine {
                 verb: verb.to_owned(),
                 severity,
                 subject: subject(&effects, 6),
                 told,
-                notes: Vec::new(),
+                notes: (held > 0).then(note).into_iter().collect(),
             }
         });
         told.collect()

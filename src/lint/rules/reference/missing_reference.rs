@@ -110,13 +110,14 @@ impl<'v> Absent<'v> {
         self.reference.group.is_empty() && self.target == ApplyTarget::Local
     }
 
-    /// Whether it is a workload of this cluster, and all that makes such in its namespace is
-    /// known: every chart of it was rendered.
+    /// Whether it is a workload of a namespace with charts, and all that makes such there is
+    /// known: every chart was rendered.
     fn is_nowhere(&self, view: &ClusterView<'_>) -> bool {
         let Name { group, kind, namespace, .. } = self.wanted();
         is_workload(self.reference)
             && self.target == ApplyTarget::Local
             && view.cluster.name.is_some()
+            && view.workloads().has_release_in(namespace)
             && view.workloads().is_complete(group, kind, namespace)
     }
 

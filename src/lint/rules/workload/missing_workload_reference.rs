@@ -46,7 +46,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         };
         let near = workloads.near(group, kind, namespace, name);
         // In what no build made, a kustomization may give that one its namespace.
-        if matches!(&near, Some(Near::Elsewhere(named)) if view.cluster.name.is_none()
+        let is_unbuilt = view.cluster.name.is_none() && view.cluster.applied.is_empty();
+        if matches!(&near, Some(Near::Elsewhere(named)) if is_unbuilt
             && is_listed(view.beyond().snapshot, named.object))
         {
             let what = format!("{}: {}", object.id, target(reference, name));
