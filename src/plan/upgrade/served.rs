@@ -178,7 +178,9 @@ fn fields(look: &Look<'_, '_>, product: Product) -> Vec<Note> {
     };
     let Some((old, new)) = releases(look, product) else { return Vec::new() };
     let used: BTreeSet<(&str, &str, &str)> = look.kept().map(|placed| used(&placed.object.id)).collect();
-    let (mut come, mut go) = (Vec::new(), Vec::new());
+    // By kind: objects are written in several versions of it.
+    type Fields<'k> = BTreeMap<(&'k str, &'k str), Vec<String>>;
+    let (mut come, mut go) = (Fields::new(), Fields::new());
     for (group, version, name) in used {
         let Some(kind) = table::find(group, version, name).filter(|kind| kind.product == product) else {
             continue;
@@ -192,10 +194,16 @@ fn fields(look: &Look<'_, '_>, product: Product) -> Vec<Note> {
             let mut names = Vec::new();
             added(one, other, "", 0, &mut names);
             if !names.is_empty() {
-                out.push(format!("{name} {}", listed(&names)));
+                let known = out.entry((group, name)).or_default();
+                names.retain(|name| !known.contains(name));
+                known.append(&mut names);
             }
         }
     }
+    let told = |fields: Fields<'_>| -> Vec<String> {
+        fields.into_iter().map(|((_, kind), names)| format!("{kind} {}", listed(&names))).collect()
+    };
+    let (come, go) = (told(come), told(go));
     let note = |id, what: &str, concerns: Vec<String>, after: &str| Note {
         id,
         severity: Severity::Routine,

@@ -133,7 +133,7 @@ pub(super) fn text(out: &mut String, plan: &Plan<'_>, changes: &[&ClusterChange]
             put(out, INDENT, NOTHING);
         }
         for note in &change.notes {
-            let mark = if note.severity == Severity::Disruptive { "! " } else { "- " };
+            let mark = if note.severity == Severity::Disruptive { "! " } else { "* " };
             out.push_str(&" ".repeat(INDENT));
             out.push_str(mark);
             let text = if note.concerns.is_empty() {

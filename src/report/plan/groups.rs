@@ -48,6 +48,14 @@ impl GroupItem<'_, '_> {
     pub(super) fn is_bad(&self) -> bool {
         matches!(self, GroupItem::One(entry) if matches!(rank(entry), (false, std::cmp::Reverse(Severity::Disruptive), _)))
     }
+
+    /// Whether claims go, or may go.
+    pub(super) fn loses_data(&self) -> bool {
+        match self {
+            GroupItem::One(entry) => entry.effects.iter().any(|effect| loses_data(effect)),
+            GroupItem::Bundle(_) => false,
+        }
+    }
 }
 
 /// Entries that one line of a file causes.

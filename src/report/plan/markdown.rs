@@ -110,7 +110,7 @@ fn by_weight<'p>(plan: &Plan<'_>, all: &'p [Section<'p>]) -> (Vec<EffectRow<'p>>
     let (mut table, mut folded): (Vec<EffectRow<'p>>, Vec<EffectRow<'p>>) = rows.partition(shown);
     let weight = |row: &EffectRow<'_>| {
         let (severity, count) = row.weight();
-        std::cmp::Reverse((severity, row.clusters.len().max(1) * count))
+        std::cmp::Reverse((severity, row.item.loses_data(), row.clusters.len().max(1) * count))
     };
     table.sort_by_key(weight);
     folded.sort_by_key(weight);
