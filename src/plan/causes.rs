@@ -105,9 +105,18 @@ fn lines(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
     (before, after)
 }
 
+/// What was found of the builds of Kustomizations, by their addresses.
+#[derive(Default)]
+struct KnownLines {
+    /// The changed lines of a build.
+    of_builds: FxHashMap<(Side, usize), Vec<Cause>>,
+    /// The lines that its kustomizations have no more.
+    lost: FxHashMap<usize, LostLines>,
+}
+
 /// Leaves only lines that changed as causes, where any can be told.
 pub(super) fn settle(pair: &Pair<'_>, changes: &Changes, effects: &mut [Effect]) {
-    let mut known: FxHashMap<(Side, usize), Vec<Cause>> = FxHashMap::default();
+    let mut known = KnownLines::default();
     for effect in effects {
         if effect.details.contains_key(super::machines::ANSWER) {
             continue;
@@ -167,12 +176,7 @@ fn through(mut location: Location, side: Side, stands: &Cause) -> Cause {
 
 /// Changed lines of what makes an object: its files, its Kustomization and the files
 /// that reads, then what applies that.
-fn around(
-    pair: &Pair<'_>,
-    changes: &Changes,
-    effect: &Effect,
-    known: &mut FxHashMap<(Side, usize), Vec<Cause>>,
-) -> Vec<Cause> {
+fn around(pair: &Pair<'_>, changes: &Changes, effect: &Effect, known: &mut KnownLines) -> Vec<Cause> {
     let id = &effect.object;
     let key = (&effect.target, id.named());
     let sides =
@@ -191,9 +195,15 @@ fn around(
         let stated = placed.object.files.iter().filter(|(role, _)| *role == FileRole::Resource);
         stated.into_iter().all(|(_, location)| changes.of(Side::Base, &location.file).is_empty())
     };
-    let gone = pair.before.get(&key).filter(|placed| sides[0].2.is_none() && is_stated(placed));
-    if let Some(taken_off) = gone.and_then(|placed| taken_off(pair, changes, placed)) {
-        return vec![taken_off];
+    let is_gone = !pair.after.contains_key(&key);
+    if let Some(before) = pair.before.get(&key).filter(|placed| is_gone && is_stated(placed))
+        && let Some(by) = before.kustomization
+    {
+        let of = std::ptr::from_ref(by) as usize;
+        let lost = known.lost.entry(of).or_insert_with(|| lost_lines(pair, changes, by));
+        if let Some(taken_off) = taken_off(lost, before) {
+            return vec![taken_off];
+        }
     }
     for (_, _, placed) in &sides {
         let files = placed.iter().flat_map(|placed| &placed.object.files);
@@ -210,7 +220,7 @@ fn around(
         for _ in 0..64 {
             let Some(applied) = by else { break };
             let at = (side, std::ptr::from_ref(applied) as usize);
-            let found = known.entry(at).or_insert_with(|| of_build(changes, side, applied));
+            let found = known.of_builds.entry(at).or_insert_with(|| of_build(changes, side, applied));
             if !found.is_empty() {
                 return found.clone();
             }
@@ -221,43 +231,55 @@ fn around(
     Vec::new()
 }
 
+/// The lines that kustomizations of a build have no more, by the paths that they named.
+type LostLines = FxHashMap<String, Cause>;
+
 /// The line of a kustomization that named the file of an object, or a directory above it,
 /// and that is gone.
-fn taken_off(pair: &Pair<'_>, changes: &Changes, placed: &Placed<'_>) -> Option<Cause> {
+fn taken_off(lost: &LostLines, placed: &Placed<'_>) -> Option<Cause> {
     let files = placed.object.files.iter().filter_map(|(_, location)| location.file.of_root());
-    let files: Vec<&Arc<str>> = files.collect();
-    let names = |entry: &str| {
-        files
-            .iter()
-            .any(|file| file.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-    };
-    let by = placed.kustomization?;
-    by.files_read.iter().find_map(|file| {
-        let path = file.of_root()?;
+    files.into_iter().find_map(|file| {
+        let above = file.rmatch_indices('/').map(|(at, _)| &file[..at]);
+        std::iter::once(&**file).chain(above).find_map(|path| lost.get(path).cloned())
+    })
+}
+
+fn lost_lines(pair: &Pair<'_>, changes: &Changes, by: &Applied) -> LostLines {
+    let mut found = LostLines::default();
+    for file in &by.files_read {
+        let Some(path) = file.of_root() else { continue };
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let lost = changes.of(Side::Base, file);
         if lost.is_empty() || !FILE_NAMES.contains(&name) {
-            return None;
+            continue;
         }
-        let text = &pair.base_world.snapshot.stream(pair.base_world.snapshot.find(file)?)?.text;
-        lost.iter().find_map(|range| {
+        let snapshot = &pair.base_world.snapshot;
+        let Some(stream) = snapshot.find(file).and_then(|file| snapshot.stream(file)) else { continue };
+        for range in lost {
             let mut start = range.start;
-            text.get(range.start as usize..range.end as usize)?.split_inclusive('\n').find_map(|line| {
-                let at = start;
-                start += line.len() as u32;
-                let entry = line.trim().strip_prefix('-')?.trim();
-                let entry = entry.split(" #").next()?.trim().trim_matches(['"', '\''].as_slice());
-                let is_it = join(directory, entry).is_some_and(|entry| names(entry.trim_end_matches('/')));
-                let location = || Location {
+            let text = stream.text.get(range.start as usize..range.end as usize).unwrap_or_default();
+            for line in text.split_inclusive('\n') {
+                let place = Location {
                     file: file.clone(),
-                    start: at + (line.len() - line.trim_start().len()) as u32,
-                    end: at + line.trim_end().len() as u32,
+                    start: start + (line.len() - line.trim_start().len()) as u32,
+                    end: start + line.trim_end().len() as u32,
                     via: Vec::new(),
                 };
-                is_it.then(|| Cause { location: location(), side: Side::Base })
-            })
-        })
-    })
+                start += line.len() as u32;
+                if let Some(listed) = listed(line).and_then(|entry| join(directory, entry)) {
+                    let listed = listed.trim_end_matches('/').to_owned();
+                    found.entry(listed).or_insert(Cause { location: place, side: Side::Base });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What an item of a list of paths says.
+fn listed(line: &str) -> Option<&str> {
+    let entry = line.trim().strip_prefix('-')?.split(" #").next()?;
+    Some(entry.trim().trim_matches(['"', '\''].as_slice()))
 }
 
 fn own<'w>(cluster: &'w Cluster, id: &ObjectId) -> Option<&'w Applied> {

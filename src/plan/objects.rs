@@ -34,13 +34,9 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     let renamed = renames(&removed, &added);
     let old_names: FxHashSet<*const Effective> =
         renamed.values().map(|old| std::ptr::from_ref(old.object)).collect();
+    let is_renamed = |old: &Placed<'_>| old_names.contains(&std::ptr::from_ref(old.object));
     // What has another name now is told by itself.
-    let unnamed: Vec<_> = removed
-        .iter()
-        .filter(|(_, old)| !old_names.contains(&std::ptr::from_ref(old.object)))
-        .copied()
-        .collect();
-    let inside = by_applier(&unnamed);
+    let inside = by_applier(removed.iter().map(|(_, old)| *old).filter(|old| !is_renamed(old)));
     let coming = by_name(&added);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
@@ -57,8 +53,7 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     let taken = operator::taken_over(pair, &removed);
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (key, before) in &removed {
-        let is_renamed = old_names.contains(&std::ptr::from_ref(before.object));
-        if is_taken(&before.object.id) || is_renamed || may_be_made(pair, before) {
+        if is_taken(&before.object.id) || is_renamed(before) || may_be_made(pair, before) {
             continue;
         }
         // What a removed Kustomization applied is told with it.
@@ -178,28 +173,39 @@ fn both(
     let mut effect = Effect::new(pair, class.kind, id);
     effect.target = after.target.clone();
     fill(&mut effect, decisive, &changes, class.reason);
-    if class.kind == EffectKind::WorkloadRollout {
+    follow(pair, (old, new), &changes, &mut effect);
+    hold_back(pair, after, &mut effect);
+    out.push(effect);
+}
+
+/// What follows from the changes of an object.
+fn follow(
+    pair: &Pair<'_>,
+    (old, new): (NodeRef<'_>, NodeRef<'_>),
+    changes: &[FieldChange],
+    effect: &mut Effect,
+) {
+    let id = &effect.object.clone();
+    if effect.effect == EffectKind::WorkloadRollout {
         effect.consequences.push(rollout_words(id, new));
     }
-    if class.kind == EffectKind::SourceChange {
+    if effect.effect == EffectKind::SourceChange {
         effect.consequences.extend(followers(pair, id));
         if brings_the_unknown(pair, id) {
             effect.details.insert("elsewhere".to_owned(), json!(true));
             effect.consequences.push("what it holds there is not known here".to_owned());
         }
     }
-    pruning(&changes, &mut effect);
+    pruning(changes, effect);
     let was_balanced = old.str_at("/spec/type").as_deref() == Some("LoadBalancer");
     if id.is("", "Service") && was_balanced && changes.iter().any(|change| change.path == "/spec/type") {
         effect.severity = effect.severity.max(Severity::Notable);
         effect.consequences.push("its load balancer and address go".to_owned());
     }
     if changes.iter().any(|change| change.path.starts_with("/spec/dependsOn")) {
-        waits_for_nothing(pair, (id, old), new, &mut effect);
-        waits_for_itself(pair, id, &mut effect);
+        waits_for_nothing(pair, (id, old), new, effect);
+        waits_for_itself(pair, id, effect);
     }
-    hold_back(pair, after, &mut effect);
-    out.push(effect);
 }
 
 /// A change that the API server refuses, or makes Flux replace the object by force.

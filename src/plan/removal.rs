@@ -115,6 +115,7 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
             effect.consequences.extend(what_goes(before));
             effect.details.insert("deleted".to_owned(), json!({&*old.kind: 1}));
             renamed_release(pair, before, after, &mut effect);
+            left_waiting(pair, old, &mut effect);
             machines_of(before, &mut effect);
             if let Some(short) = refactored(old) {
                 let namespace = old.namespace.as_deref().map_or(String::new(), |name| format!("{name}/"));
@@ -181,9 +182,12 @@ fn refactored(id: &ObjectId) -> Option<&'static str> {
 /// Objects that are gone, by name and namespace of what applied them.
 pub(super) type ByApplier<'p, 'w> = FxHashMap<(&'w str, Option<&'w str>), Vec<&'p Placed<'w>>>;
 
-pub(super) fn by_applier<'p, 'w>(removed: &[(&Key<'w>, &'p Placed<'w>)]) -> ByApplier<'p, 'w> {
+pub(super) fn by_applier<'p, 'w>(removed: impl Iterator<Item = &'p Placed<'w>>) -> ByApplier<'p, 'w>
+where
+    'w: 'p,
+{
     let mut found = ByApplier::default();
-    for (_, placed) in removed {
+    for placed in removed {
         if let Some(by) = placed.kustomization {
             found.entry((&*by.id.name, by.id.namespace.as_deref())).or_default().push(placed);
         }
@@ -225,13 +229,8 @@ fn home(object: &Effective) -> Option<&FilePath> {
 /// Whether the file that stated an object is there as it was, and only nothing takes it in.
 fn is_still_stated(pair: &Pair<'_>, object: &Effective) -> bool {
     let Some(file) = home(object) else { return false };
-    let (base, head) = (&pair.base_world.snapshot, &pair.head_world.snapshot);
-    match (base.find(file), head.find(file)) {
-        (Some(before), Some(after)) => {
-            Arc::ptr_eq(before, after) || base.has_same_content(head, &before.path)
-        }
-        _ => false,
-    }
+    let files = [pair.base_world, pair.head_world].map(|world| world.snapshot.find(file));
+    matches!(files, [Some(before), Some(after)] if Arc::ptr_eq(before, after))
 }
 
 /// Objects that come, by all that tells them apart but their namespace.
@@ -292,7 +291,9 @@ pub(super) fn removal<'w>(
             effect.consequences.push("what it applied, which is not known here, goes with it".to_owned());
         }
     }
-    left_waiting(pair, id, &mut effect);
+    if fate == Fate::Deleted {
+        left_waiting(pair, id, &mut effect);
+    }
     let suspended = is_suspended(pair.base, id, before.object.node.get_ref());
     if id.is(kinds::OPERATOR, "ResourceSet") && fate == Fate::Deleted && suspended {
         effect.consequences.push("it is not reconciled: what it made stays in the cluster".to_owned());

@@ -339,6 +339,13 @@ data: {secret: {{ if kindIs \"string\" .Values.secret }}{{ .Values.secret }}{{ e
         rules(&scratch)
     };
     assert_eq!(told(template), one("chart-fails", "info"));
+    // What a loop over the answer counted.
+    let counted = "\
+{{- $found := 0 }}{{ range (lookup \"v1\" \"Secret\" \"\" \"\").items }}{{ $found = add $found 1 }}{{ end }}
+{{- if eq $found 0 }}{{ fail \"no such Secret\" }}{{ end }}
+";
+    let rest = template.split_once('\n').expect("two lines").1;
+    assert_eq!(told(&format!("{counted}{rest}")), one("chart-fails", "info"));
     // Where the cluster does not matter, one that fails takes it in no shape.
     let fails =
         template.replacen("lookup \"v1\" \"Secret\" \"apps\" \"x\"", "kindIs \"map\" .Values.secret", 1);

@@ -383,17 +383,11 @@ fn run(
     values: &Value,
 ) -> Result<(RenderedChart, Vec<Output>), RenderError> {
     let line = request.helm.line;
-    let without = unknown_functions(line);
-    let libraries = match line {
-        HelmLine::V3_17 => Libraries::Helm3_17,
-        HelmLine::V4_1 => Libraries::Helm4_1,
-        HelmLine::V4_2 => Libraries::Helm4_2,
-    };
     let mut engine = Engine::new(&EngineRun {
         origins: request.keep != Keep::Text,
         questions: request.keep == Keep::Questions,
-        without,
-        libraries,
+        without: unknown_functions(line),
+        libraries: libraries(line),
         documents: request.chart.prepared.documents(request.chart),
         ..EngineRun::default()
     });
@@ -437,6 +431,14 @@ fn run(
     rendered.crds = crds(chart, chart.name());
     rendered.digest = digest(&written, &rendered.crds);
     Ok((rendered, written))
+}
+
+fn libraries(line: HelmLine) -> Libraries {
+    match line {
+        HelmLine::V3_17 => Libraries::Helm3_17,
+        HelmLine::V4_1 => Libraries::Helm4_1,
+        HelmLine::V4_2 => Libraries::Helm4_2,
+    }
 }
 
 /// Give the engine all templates; the files that they are.

@@ -65,8 +65,18 @@ pub(crate) fn replaced(request: &RenderRequest<'_>) -> Result<Vec<Replaced>, Ren
     }
     let request = RenderRequest { keep: Keep::Text, ..request.clone() };
     let with = render(&request);
+    if with.is_err() && fails_on_the_unknown(&request) {
+        return Ok(Vec::new());
+    }
     walk.found.retain(|replaced| !is_taken(&request, &with, replaced));
     Ok(walk.found)
+}
+
+/// Whether a chart fails on what only a cluster knows: how it takes its values, it does not
+/// come to show.
+fn fails_on_the_unknown(request: &RenderRequest<'_>) -> bool {
+    let asked = render(&RenderRequest { keep: Keep::Questions, ..request.clone() });
+    matches!(asked, Err(RenderError::Refused(refusal)) if !refusal.assumed.is_empty())
 }
 
 /// Whether the templates take a value in the shape that it has: with another one of this
@@ -77,10 +87,7 @@ fn is_taken(
     replaced: &Replaced,
 ) -> bool {
     let given = replaced.path.iter().try_fold(request.values, |value, key| value.get(key));
-    let (Some(given), Ok(rendered)) = (given, with) else {
-        // One that fails on what only a cluster knows does not come to say how it takes it.
-        return matches!(with, Err(RenderError::Refused(refusal)) if !refusal.assumed.is_empty());
-    };
+    let (Some(given), Ok(rendered)) = (given, with) else { return false };
     let kind = match &given.kind {
         Kind::Bool(value) => Kind::Bool(!value),
         Kind::Int(value) => Kind::Int(value.wrapping_add(1)),

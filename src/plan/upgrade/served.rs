@@ -178,9 +178,7 @@ fn fields(look: &Look<'_, '_>, product: Product) -> Vec<Note> {
     };
     let Some((old, new)) = releases(look, product) else { return Vec::new() };
     let used: BTreeSet<(&str, &str, &str)> = look.kept().map(|placed| used(&placed.object.id)).collect();
-    // By kind: objects are written in several versions of it.
-    type Fields<'k> = BTreeMap<(&'k str, &'k str), Vec<String>>;
-    let (mut come, mut go) = (Fields::new(), Fields::new());
+    let (mut come, mut go) = (FieldsByKind::new(), FieldsByKind::new());
     for (group, version, name) in used {
         let Some(kind) = table::find(group, version, name).filter(|kind| kind.product == product) else {
             continue;
@@ -200,10 +198,17 @@ fn fields(look: &Look<'_, '_>, product: Product) -> Vec<Note> {
             }
         }
     }
-    let told = |fields: Fields<'_>| -> Vec<String> {
-        fields.into_iter().map(|((_, kind), names)| format!("{kind} {}", listed(&names))).collect()
-    };
-    let (come, go) = (told(come), told(go));
+    field_notes(product, told(come), told(go))
+}
+
+/// Paths of fields by group and kind: objects are written in several versions of it.
+type FieldsByKind<'k> = BTreeMap<(&'k str, &'k str), Vec<String>>;
+
+fn told(fields: FieldsByKind<'_>) -> Vec<String> {
+    fields.into_iter().map(|((_, kind), names)| format!("{kind} {}", listed(&names))).collect()
+}
+
+fn field_notes(product: Table, come: Vec<String>, go: Vec<String>) -> Vec<Note> {
     let note = |id, what: &str, concerns: Vec<String>, after: &str| Note {
         id,
         severity: Severity::Routine,

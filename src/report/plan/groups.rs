@@ -260,8 +260,8 @@ impl Bundle<'_, '_> {
                 last.line.push_str(&format!(" ({} in all)", counted(fields, "field")));
             }
             let held = effects.iter().filter(|effect| effect.details.contains_key("heldBack")).count();
-            let who = if held == effects.len() { "not yet" } else { "some not yet" };
-            let note = || format!("{who}: what applies them, or they, are suspended or do not build");
+            let who = if held == effects.len() { "not applied yet" } else { "some are not applied yet" };
+            let note = || format!("{who}: suspended, or below what is or does not build");
             ReleaseLine {
                 verb: verb.to_owned(),
                 severity,
@@ -303,7 +303,7 @@ fn common_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
         && let Some(mut example) = first.into_iter().next()
     {
         let name = &entries[0].effects[0].object.name;
-        example.line = format!("each otherwise; {name}: {}", example.line);
+        example.line = format!("different for each, such as {name}: {}", example.line);
         common.push(example);
     }
     common

@@ -27,7 +27,7 @@ use crate::lint::engine::NotChecked;
 use crate::model::{Category, EffectKind};
 use crate::plan::{Cause, ClusterChange, Effect, Reach, Side};
 use crate::report::parts::width;
-use crate::world::{ApplyTarget, World};
+use crate::world::{ApplyTarget, Cluster, Outcome, World};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -142,9 +142,7 @@ impl Plan<'_> {
 /// What was not followed, in a phrase; nothing where everything was.
 fn not_followed(plan: &Plan<'_>) -> Option<String> {
     let Reach { not_followed: (count, all), changed, unread, in_part } = plan.reach;
-    // What does not build any more is told of by itself.
-    let broken = plan.counted().filter(|effect| effect.effect == EffectKind::BuildFails).count();
-    let count = count.saturating_sub(broken);
+    let count = count.saturating_sub(broken(plan));
     if count == 0 && plan.reach.is_whole() {
         return None;
     }
@@ -173,6 +171,20 @@ fn not_followed(plan: &Plan<'_>) -> Option<String> {
         return Some(format!("{text}: what they apply is not rehearsed"));
     }
     Some(if plan.reach.is_whole() { format!("{text}, and no changed file lies there") } else { text })
+}
+
+/// Kustomizations of the head that have no build at all because of this change: each is told
+/// of by itself.
+fn broken(plan: &Plan<'_>) -> usize {
+    let clusters: BTreeMap<Option<&str>, &Cluster> =
+        plan.head_world.clusters.iter().map(|cluster| (cluster.name.as_deref(), cluster)).collect();
+    let has_no_build = |effect: &&Effect| {
+        let id = &effect.object;
+        let cluster = clusters.get(&effect.cluster.as_deref());
+        let applied = cluster.and_then(|cluster| cluster.applied(id.namespace.as_deref(), &id.name));
+        applied.is_some_and(|applied| !matches!(applied.outcome, Outcome::Built { .. }))
+    };
+    plan.counted().filter(|effect| effect.effect == EffectKind::BuildFails).filter(has_no_build).count()
 }
 
 /// How many effects there are where, in a phrase.

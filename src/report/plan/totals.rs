@@ -113,8 +113,8 @@ impl Plan<'_> {
         let waiting = self.counted().filter_map(|effect| effect.details.get("waitForNothing")?.as_u64());
         match waiting.sum::<u64>() {
             0 => {}
-            1 => parts.push("1 object waits for what is not there".to_owned()),
-            count => parts.push(format!("{count} objects wait for what is not there")),
+            1 => parts.push("1 object waits for ever".to_owned()),
+            count => parts.push(format!("{count} objects wait for ever")),
         }
         let failing =
             of(EffectKind::ReleaseUpgrade).filter(|effect| effect.severity == Severity::Disruptive).count();
@@ -206,12 +206,11 @@ impl Plan<'_> {
             1 => mild.push("1 workload rolls".to_owned()),
             count => mild.push(format!("{count} workloads roll")),
         }
-        let unseen = upgrades_unseen(&self.counted().collect::<Vec<_>>());
-        if unseen > 0 {
-            mild.push(match unseen {
-                1 => "what 1 chart changes is not known".to_owned(),
-                count => format!("what the charts of {count} releases change is not known"),
-            });
+        let is_unseen = |effect: &&Effect| effect.details.contains_key("unseen") && !waits(effect);
+        match self.counted().filter(is_unseen).count() {
+            0 => {}
+            1 => mild.push("what 1 chart changes is not known".to_owned()),
+            count => mild.push(format!("what the charts of {count} releases change is not known")),
         }
         let elsewhere = self.counted().filter(|effect| effect.details.contains_key("elsewhere")).count();
         for (count, one, many) in [
@@ -259,7 +258,12 @@ impl Plan<'_> {
             .collect();
         let kinds = self.deleted();
         let deleted: u64 = kinds.values().sum();
-        let claims = kinds.get("PersistentVolumeClaim").copied().unwrap_or(0);
+        // One that is created anew has lost what it held.
+        let is_anew = |effect: &&Effect| {
+            effect.effect == EffectKind::Replaced && effect.object.is("", "PersistentVolumeClaim")
+        };
+        let anew = self.counted().filter(is_anew).count() as u64;
+        let claims = kinds.get("PersistentVolumeClaim").copied().unwrap_or(0) + anew;
         let claims =
             if claims > 0 { format!(" ({})", counted(claims as usize, "claim")) } else { String::new() };
         let disruptive = self.counted().filter(|effect| effect.severity == Severity::Disruptive).count();
@@ -268,13 +272,6 @@ impl Plan<'_> {
             changed.len()
         )
     }
-}
-
-/// Releases that are upgraded to what is not known here.
-fn upgrades_unseen(effects: &[&Effect]) -> usize {
-    let is_unseen =
-        |effect: &&&Effect| effect.details.contains_key("unseen") && !effect.details.contains_key("heldBack");
-    effects.iter().filter(is_unseen).count()
 }
 
 /// Whether an effect changes an object that stays.

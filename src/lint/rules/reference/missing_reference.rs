@@ -177,7 +177,7 @@ impl<'v> ClusterNames<'v> {
         let Absent { object, reference, name, target, openers } = absent;
         let near = Near::of(self.names.get_or_init(|| names(view)), target, reference, name);
         let own = own_source(view, object, reference, name);
-        let level = level(openers, reference, name, &near).filter(|_| !is_completed(view, reference, &near));
+        let level = level(openers, reference, name, &near).filter(|_| !is_completed(view, absent, &near));
         let level = level.or(own.filter(|_| !is_elsewhere(openers)).map(|_| Level::Warning));
         let mut meant = MeantObject { near, own, usual: None, made: None };
         if level.is_some() {
@@ -427,9 +427,14 @@ fn level(openers: &[&UnseenMaker], reference: &Reference<'_>, name: &str, near: 
     if openers.is_empty() {
         return Some(Level::Error);
     }
-    // Written, and applied by somebody else than the clusters, if by anybody.
-    let openers: Vec<&UnseenMaker> =
-        openers.iter().copied().filter(|opener| opener.cause != UnseenMakerKind::ByHand).collect();
+    // Written, and applied by somebody else than the clusters, if by anybody. What a guessed
+    // cluster takes in is not known.
+    let is_by_hand = |opener: &UnseenMaker| opener.cause == UnseenMakerKind::ByHand;
+    let is_guessed = openers.iter().any(|opener| opener.cause == UnseenMakerKind::NoEntry);
+    if is_guessed && openers.iter().any(|opener| is_by_hand(opener)) {
+        return None;
+    }
+    let openers: Vec<&UnseenMaker> = openers.iter().copied().filter(|opener| !is_by_hand(opener)).collect();
     if openers.is_empty() {
         return Some(Level::Warning);
     }
@@ -465,15 +470,18 @@ fn by_hand<'o>(
 
 /// Whether what no cluster reaches may be right once something takes it in: a
 /// Kustomization gives it a namespace, an overlay a configuration by which names
-/// get their hash.
-fn is_completed(view: &ClusterView<'_>, reference: &Reference<'_>, near: &Near<'_>) -> bool {
+/// get their hash, a cluster the object that it names.
+fn is_completed(view: &ClusterView<'_>, absent: &Absent<'_>, near: &Near<'_>) -> bool {
+    let reference = absent.reference;
     let unsaid = |namespace: Option<&str>| {
         namespace.is_none_or(|namespace| namespace.contains("${") || namespace.contains('?'))
     };
     let same_name =
         |object: &Effective| unsaid(object.id.namespace.as_deref()) || unsaid(reference.namespace.as_deref());
+    let has_it = |cluster: &Cluster| cluster.find(&absent.target, absent.wanted()).is_some();
     view.cluster.name.is_none()
-        && (near.hashed.is_some() && view.has_entry()
+        && (view.beyond().world.clusters.iter().any(has_it)
+            || near.hashed.is_some() && view.has_entry()
             || near.elsewhere.is_some_and(|near| same_name(near.object)))
 }
 

@@ -25,6 +25,10 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // A chart, or another file, may bring the Gateway that the clusters have.
+    if view.cluster.name.is_none() && view.has_entry() {
+        return;
+    }
     let workloads = view.workloads();
     for (object, reference, name) in judged(workloads) {
         if &*reference.kind != "Gateway" || !object.id.kind.ends_with("Route") {
@@ -33,10 +37,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let found =
             workloads.target(Name::new(&reference.group, "Gateway", reference.namespace.as_deref(), name));
         if let TargetState::Here(gateway) = found {
-            // What no cluster applies may be older than what is there.
-            let is_loose = view.cluster.name.is_none() && view.has_entry();
-            let level = if is_loose { Level::Warning } else { RULE.level };
-            parent(&RouteAndListener { workloads, route: object, reference, gateway, level }, report);
+            parent(&RouteAndListener { workloads, route: object, reference, gateway }, report);
         }
     }
 }
@@ -47,7 +48,6 @@ struct RouteAndListener<'p, 'a> {
     route: &'p Effective,
     reference: &'p WorkloadReference<'a>,
     gateway: &'p Effective,
-    level: Level,
 }
 
 /// Looks at the listeners of a Gateway one condition after the other, and tells the first
@@ -180,10 +180,10 @@ fn tell(
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = node.location() else { return };
-    let RouteAndListener { route, reference, gateway, level, .. } = pair;
+    let RouteAndListener { route, reference, gateway, .. } = pair;
     let title = format!("{}: {} of `{}` {what}", route.id, gateway.id, dotted(&reference.pointer));
     let finding = report.report(location, title);
-    finding.level(*level).why(reference.consequence).object(&route.id).help(help).label("not taken in");
+    finding.why(reference.consequence).object(&route.id).help(help).label("not taken in");
     finding.field(format!("{}/{field}", reference.pointer), node.text().unwrap_or_default().into_owned());
     if let Some(place) = gateway.node.get_ref().location_at("/spec/listeners") {
         finding.related(gateway.id.to_string(), place);

@@ -25,6 +25,19 @@ pub(super) const ALL: &[Change] = &[
         };
         (with(&all), with(""))
     }),
+    ("files that a kustomization lists no more", 40, |count| {
+        let with = |is_before: bool| {
+            let listed =
+                |at: usize| if is_before || at == 0 { format!("- c{at}.yaml\n") } else { String::new() };
+            let mut found = files(&[
+                ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("k", "./app", "")),
+                ("app/kustomization.yaml", format!("resources:\n{}", each(count, listed))),
+            ]);
+            found.extend((0..count).map(|at| (format!("app/c{at}.yaml"), config_map(&format!("c{at}")))));
+            found
+        };
+        (with(true), with(false))
+    }),
     ("alerts and what they tell of", 20, |count| {
         let all = |interval: &str| {
             let both = each(count, |at| {
