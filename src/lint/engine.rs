@@ -214,10 +214,15 @@ fn lower_what_nobody_applies(world: &World, findings: &mut [Finding]) {
         let most = match () {
             () if is_archive(path) => Level::Info,
             () if is_leftover(path) => Level::Warning,
-            () => continue,
+            () => Level::Error,
         };
         if finding.level > most && world.is_outside(file) {
             finding.level = most;
+        }
+        // What no cluster applies stops nothing.
+        let is_of_objects = matches!(finding.rule.check, Check::Object(_) | Check::Cluster(_));
+        if world.has_entry && is_of_objects && is_object() {
+            finding.level = finding.level.min(Level::Warning);
         }
     }
 }

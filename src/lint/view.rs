@@ -42,6 +42,7 @@ pub struct Context<'a> {
     selectors: OnceLock<Selectors>,
     image_policies: OnceLock<ImagePolicies>,
     object_names: OnceLock<ObjectNames>,
+    has_webhook_for_pods: OnceLock<bool>,
     /// By where the Kustomization is.
     variables: Mutex<FxHashMap<usize, Arc<Words<String>>>>,
     /// Those of each effective object: a dozen rules ask for them.
@@ -63,6 +64,7 @@ impl<'a> Context<'a> {
             selectors,
             image_policies,
             object_names,
+            has_webhook_for_pods: OnceLock::new(),
             variables,
             references,
         }
@@ -86,6 +88,21 @@ impl<'a> Context<'a> {
             names
         });
         names.get(&(group.to_owned(), kind.to_owned())).is_some_and(|names| names.contains(name))
+    }
+
+    /// Whether any file of the repository states a webhook that may change Pods. Looked up
+    /// once, on first use.
+    pub fn has_webhook_for_pods(&self) -> bool {
+        *self.has_webhook_for_pods.get_or_init(|| {
+            let objects = self.snapshot.objects().iter();
+            objects.filter(|object| &*object.id.kind == "MutatingWebhookConfiguration").any(|object| {
+                let webhooks = object.node.get_ref().items_at("/webhooks");
+                webhooks.flat_map(|webhook| webhook.items_at("/rules")).any(|rule| {
+                    rule.items_at("/resources")
+                        .any(|name| matches!(name.text().as_deref(), Some("pods" | "*")))
+                })
+            })
+        })
     }
 
     /// The variables that a Kustomization of this world states, any of which each of its

@@ -15,7 +15,7 @@ mod values;
 
 pub(crate) use derived::{Derived, derived};
 pub(crate) use operators::{NameForm, Unseen, unseen};
-pub(crate) use pods::{pod_spec, pod_template};
+pub(crate) use pods::{are_pods_unread, pod_spec, pod_template};
 pub(crate) use reference::WorkloadReference;
 pub(crate) use references::{is_judged, references};
 pub(crate) use scope::is_cluster_scoped;

@@ -22,6 +22,14 @@ pub(crate) fn pod_spec<'a>(id: &ObjectId, node: NodeRef<'a>) -> Option<(&'static
     Some((pointer, node.at(pointer)?))
 }
 
+/// Whether the API server takes a workload whose Pods it will refuse: it looks at those of a
+/// StatefulSet only as they are made, since some of their volumes are claims.
+/// Source: kubernetes `pkg/apis/apps/validation/validation.go`
+/// (`ValidatePodTemplateSpecForStatefulSet`).
+pub(crate) fn are_pods_unread(id: &ObjectId) -> bool {
+    id.is("apps", "StatefulSet")
+}
+
 /// The object or template that holds the Pods' labels and spec.
 pub(crate) fn pod_template<'a>(id: &ObjectId, node: NodeRef<'a>) -> Option<NodeRef<'a>> {
     node.at(pod_spec_pointer(id)?.strip_suffix("/spec")?)

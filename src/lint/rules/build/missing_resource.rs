@@ -76,15 +76,41 @@ fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
     if directory_is_bootstraps(name) {
         return Some("`flux bootstrap` makes it".to_owned());
     }
-    for ending in
-        ["tmpl", "tpl", "template", "j2", "envsubst", "example", "sample", "dist", "enc", "age", "gpg"]
-    {
+    for ending in [
+        "tmpl",
+        "tpl",
+        "template",
+        "j2",
+        "envsubst",
+        "example",
+        "sample",
+        "dist",
+        "enc",
+        "age",
+        "gpg",
+        "dec",
+        "decrypted",
+        "plain",
+        "unencrypted",
+    ] {
         if exists(format!("{name}.{ending}")) {
             return Some(format!("it is made of {name}.{ending}"));
         }
     }
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    for word in ["template", "tmpl", "example", "sample", "enc", "sops", "unsealed"] {
+    for word in [
+        "template",
+        "tmpl",
+        "example",
+        "sample",
+        "enc",
+        "sops",
+        "unsealed",
+        "dec",
+        "decrypted",
+        "plain",
+        "unencrypted",
+    ] {
         for source in [format!("{stem}.{word}.{extension}"), format!("{stem}-{word}.{extension}")] {
             if exists(source.clone()) {
                 return Some(format!("it is made of {source}"));

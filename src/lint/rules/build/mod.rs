@@ -278,7 +278,10 @@ fn report_failure<'f>(
             finding.object(&applied.id);
         }
     }
-    for (message, location) in &failed.failure.related {
+    // One that kustomize-controller generates is nowhere to be read.
+    let snapshot = view.beyond().snapshot;
+    let is_written = |location: &Location| snapshot.find(&location.file).is_some();
+    for (message, location) in failed.failure.related.iter().filter(|(_, place)| is_written(place)) {
         finding.related(message.clone(), location.clone());
     }
     finding

@@ -13,8 +13,9 @@ use crate::lang::yaml::{Dialect, Known, Location, NodeRef, Scalar, pointer_join,
 use crate::lint::metadata::map_of;
 use crate::lint::validity::{Judged, Verdict};
 use crate::lint::{Level, ObjectView};
+use crate::model::workloads::are_pods_unread;
 use crate::model::{ObjectId, kinds};
-use crate::schema::{Additional, Fault, Product, Schema, Types, schema_at, validate_value};
+use crate::schema::{Additional, Fault, Malformed, Product, Schema, Types, schema_at, validate_value};
 use crate::simulate::behaviour;
 use crate::world::Cluster;
 use crate::world::schemas::Basis;
@@ -89,11 +90,25 @@ fn refusal(view: &ObjectView<'_>, fault: &Judged<'_>) -> String {
     if let Some((id, cluster)) = maker.as_ref().filter(|(id, _)| kinds::is_helm_release(id)) {
         return format!("{who}{}", of_release(id, cluster, fault));
     }
+    if fault.native && is_of_unread_pods(view.id, fault) {
+        return super::workload::refusal_of_pods(view.id, "refuses");
+    }
     // A definition that nothing here applies may not be the one that is served.
     match (view.is_built() || maker.is_some()) && fault.basis != Basis::Repository {
         true => format!("{who}the API server refuses the object{}", consequence(maker.map(|(id, _)| id))),
         false => format!("{who}the API server would refuse the object"),
     }
+}
+
+/// Whether the API server comes to a fault only as it makes a Pod: types it always sees.
+fn is_of_unread_pods(id: &ObjectId, fault: &Judged<'_>) -> bool {
+    let is_of_type = match &fault.violation.fault {
+        Fault::MissingField { .. } => false,
+        Fault::Malformed { what, .. } => matches!(what, Malformed::Type(_)),
+        _ => true,
+    };
+    let inside = fault.violation.pointer.strip_prefix("/spec/template/spec/");
+    are_pods_unread(id) && !is_of_type && inside.is_some_and(|field| field != "restartPolicy")
 }
 
 /// What makes the object in a cluster where the fault is.

@@ -19,8 +19,9 @@ use crate::files::{Snapshot, join};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::workloads::{UnseenCause, Workloads};
+use crate::model::ObjectId;
 use crate::model::Unchecked;
-use crate::model::workloads::{WorkloadReference, is_judged};
+use crate::model::workloads::{WorkloadReference, are_pods_unread, is_judged};
 use crate::world::Effective;
 use std::borrow::Cow;
 
@@ -44,6 +45,14 @@ fn known_name<'r>(reference: &'r WorkloadReference<'_>) -> Option<&'r str> {
         && (namespace.is_some()
             || crate::model::workloads::is_cluster_scoped(&reference.group, &reference.kind));
     known.then_some(name)
+}
+
+/// What comes of Pods that the API server `refuses`, by the workload that states them.
+pub(super) fn refusal_of_pods(id: &ObjectId, refuses: &str) -> String {
+    match are_pods_unread(id) {
+        true => format!("the API server takes the object and {refuses} its Pods: none of them runs"),
+        false => format!("the API server {refuses} the object"),
+    }
 }
 
 /// Whether a text holds something that is filled in later, or that SOPS encrypted.

@@ -3,11 +3,11 @@
 //! Source: `kubernetes` `pkg/apis/core/validation/validation.go` (`ValidateVolumeMounts`,
 //! `validateContainers`, `validateContainerPorts`), `pkg/probe/util.go` (`ResolveContainerPort`).
 
-use super::{dotted, text};
+use super::{dotted, refusal_of_pods, text};
 use crate::lang::yaml::NodeRef;
 use crate::lint::known_names::KnownNames;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use crate::model::workloads::pod_spec;
+use crate::model::workloads::{are_pods_unread, pod_spec};
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-name-in-pod",
@@ -20,14 +20,6 @@ pub(crate) static RULE: Rule = Rule {
     docs: include_str!("../../../../tests/rules/workload/undefined-name-in-pod.md"),
     check: Check::Object(check),
 };
-
-const REFUSED: &str = "the API server refuses the object";
-
-/// What no cluster applies, in a repository that states what is applied, stops nothing.
-fn level(view: &ObjectView<'_>) -> Level {
-    let is_applied = || view.memberships().any(|(cluster, _)| cluster.name.is_some());
-    if is_applied() || !view.beyond().world.has_entry { Level::Error } else { Level::Warning }
-}
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some((prefix, spec)) = pod_spec(view.id, view.node) else { return };
@@ -71,8 +63,21 @@ fn mounts(
         for (index, node) in mounts.enumerate() {
             let Some(node) = node.get("name") else { continue };
             let Some(name) = text(node).filter(|name| !volumes.contains(name)) else { continue };
+            // Of a Pod that the API server reads only as it is made, a webhook may add the volume.
+            if are_pods_unread(view.id) && view.beyond().has_webhook_for_pods() {
+                continue;
+            }
             let path = format!("{pointer}/{field}/{index}/name");
-            undefined(view, node, &path, &format!("no volume `{name}`"), &name, volumes, REFUSED, report);
+            undefined(
+                view,
+                node,
+                &path,
+                &format!("no volume `{name}`"),
+                &name,
+                volumes,
+                &refusal_of_pods(view.id, "refuses"),
+                report,
+            );
         }
     }
 }
@@ -101,7 +106,11 @@ fn ports(view: &ObjectView<'_>, container: NodeRef<'_>, pointer: &str, report: &
             let title = format!("{}: `{}` names a second port `{name}`", view.id, dotted(&path));
             let Some(location) = node.location() else { continue };
             let finding = report.report(location, title);
-            finding.why(REFUSED).object(view.id).field(path, &*name).label("the second of this name");
+            finding
+                .why(refusal_of_pods(view.id, "refuses"))
+                .object(view.id)
+                .field(path, &*name)
+                .label("the second of this name");
             finding.help("give each port of a container a name of its own");
         }
     }
@@ -144,7 +153,7 @@ fn undefined(
 ) {
     let Some(location) = node.location() else { return };
     let finding = report.report(location, format!("{}: `{}` names {what}", view.id, dotted(path)));
-    finding.level(level(view)).why(why).object(view.id).field(path, name).label(what.to_owned());
+    finding.why(why).object(view.id).field(path, name).label(what.to_owned());
     finding.help(match known.nearest(name) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "define it, or remove this".to_owned(),
@@ -163,8 +172,7 @@ fn shared_name(
     let title = format!("{}: an init container and a container are both called `{name}`", view.id);
     let finding = report.report(location, title);
     finding
-        .level(level(view))
-        .why(REFUSED)
+        .why(refusal_of_pods(view.id, "refuses"))
         .object(view.id)
         .field(format!("{pointer}/name"), name)
         .label("the second of this name");

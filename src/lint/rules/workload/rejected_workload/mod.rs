@@ -29,6 +29,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     }
     let mut refusals = Vec::new();
     controllers::check(view, &mut refusals);
+    let of_controller = refusals.len();
     if let Some((prefix, spec)) = pod_spec(view.id, view.node) {
         pods::check(prefix, spec, view.is_built(), &mut refusals);
     }
@@ -36,12 +37,16 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         true => (Level::Error, "refuses"),
         false => (Level::Warning, "would refuse"),
     };
-    for refusal in refusals {
+    for (index, refusal) in refusals.into_iter().enumerate() {
+        let why = match index < of_controller {
+            true => format!("the API server {would} the object"),
+            false => super::refusal_of_pods(view.id, would),
+        };
         let Some(location) = refusal.node.location() else { continue };
         report
             .report(location, format!("{}: `{}` {}", view.id, dotted(&refusal.pointer), refusal.what))
             .level(level)
-            .why(format!("the API server {would} the object"))
+            .why(why)
             .help(refusal.help)
             .object(view.id)
             .field(refusal.pointer.clone(), dotted(&refusal.pointer));
