@@ -219,9 +219,8 @@ fn lower_what_nobody_applies(world: &World, findings: &mut [Finding]) {
         if finding.level > most && world.is_outside(file) {
             finding.level = most;
         }
-        // What no cluster applies stops nothing.
-        let is_of_objects = matches!(finding.rule.check, Check::Object(_) | Check::Cluster(_));
-        if world.has_entry && is_of_objects && is_object() {
+        // Relations of what no cluster applies stop nothing.
+        if world.has_entry && matches!(finding.rule.check, Check::Cluster(_)) && is_object() {
             finding.level = finding.level.min(Level::Warning);
         }
     }

@@ -58,6 +58,24 @@ struct SecretWalk<'a> {
     depth: u32,
 }
 
+/// Fields of `metadata` whose words stand in many objects that have nothing to hide.
+/// Source: apimachinery `pkg/apis/meta/v1/types.go` (`ObjectMeta`).
+const META: [&str; 13] = [
+    "annotations",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "labels",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+
 /// Aliases within aliases that are followed: the reader has refused what expands to more
 /// than it should.
 const ALIASES: u32 = 8;
@@ -128,8 +146,8 @@ impl SecretWalk<'_> {
                     let name = self.key(value);
                     self.region.names.push(name.into());
                 }
-                // kubectl notes there what it applied: all values once more.
-                name => self.named(key, value, !matches!(name, "labels" | "annotations")),
+                // What stands below another name may be data in the wrong place.
+                name => self.named(key, value, !META.contains(&name)),
             }
         }
     }
@@ -143,6 +161,7 @@ impl SecretWalk<'_> {
             return self.all(value, everywhere);
         }
         for (key, value) in self.pairs(value) {
+            // kubectl notes there what it applied: all values once more.
             let applied = self.key(key) == "kubectl.kubernetes.io/last-applied-configuration";
             if !self.is_scalar(key) {
                 self.all(key, everywhere);

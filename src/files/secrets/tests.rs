@@ -57,6 +57,15 @@ fn of_a_secret_names_are_shown() {
 }
 
 #[test]
+fn words_that_the_api_server_writes_are_hidden_in_their_place_only() {
+    let text = "kind: Secret\nmetadata:\n  name: a\n  managedFields: [{apiVersion: v1, operation: Apply}]\n  \
+                spare: {k: hunter2}\ndata: {k: eHl6enk=}\n";
+    let snapshot = snapshot(&[("a.yaml", text)]);
+    let words: Vec<&str> = snapshot.hidden_words().collect();
+    assert_eq!(words, ["hunter2", "eHl6enk=", "xyzzy"]);
+}
+
+#[test]
 fn broken_texts_hide_what_may_be_a_value() {
     for (text, expected) in [
         (

@@ -3,6 +3,7 @@
 //! Source: kustomize-controller `checkHealth`: with `wait` the objects that were applied
 //! are waited for and `spec.healthChecks` is not read.
 
+use super::malformed_health_check::place;
 use super::{known_name, target_name};
 use crate::lang::yaml::NodeRef;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
@@ -41,9 +42,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let checks = all.iter().filter(|one| one.role == Role::HealthCheck && one.namespace.is_some());
         let first = checks.filter_map(|one| Some((one, awaited_by(view, &own, index as u32, one)?))).next();
         let Some((reference, by)) = first else { continue };
-        let (Some(name), Some(location)) = (known_name(reference), reference.name_node.location()) else {
-            continue;
-        };
+        let location = place(node.at(&reference.pointer), reference.name_node);
+        let Some((name, location)) = known_name(reference).zip(location) else { continue };
         let wanted = format!("{} {}", reference.kind, target_name(reference, name));
         let (who, help) = match by {
             Some(other) => (
@@ -95,7 +95,11 @@ fn awaited_by<'a>(
             if above.take(MOST).any(|at| at == own) || by_own() {
                 return None;
             }
-            Some(Some(cluster.applied[other as usize].id.name.to_string()))
+            let id = &cluster.applied[other as usize].id;
+            Some(Some(match &id.namespace {
+                Some(namespace) if id.namespace != applied.id.namespace => format!("{namespace}/{}", id.name),
+                _ => id.name.to_string(),
+            }))
         }
         Lookup::Missing if kinds::find(group, kind).is_some() => Some(None),
         _ => None,

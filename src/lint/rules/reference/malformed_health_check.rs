@@ -71,7 +71,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// Where the name is written, or the kind where the name is an alias of something above.
-fn place(entry: Option<NodeRef<'_>>, name: NodeRef<'_>) -> Option<Location> {
+pub(super) fn place(entry: Option<NodeRef<'_>>, name: NodeRef<'_>) -> Option<Location> {
     let (entry, name) = (entry?, name.location()?);
     let is_in = |whole: &Location| {
         whole.file == name.file && (whole.start..whole.end).contains(&name.start) || whole.start == whole.end

@@ -21,6 +21,12 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
+/// What no cluster applies, in a repository that states what is applied, stops nothing.
+fn level(view: &ObjectView<'_>) -> Level {
+    let is_applied = || view.memberships().any(|(cluster, _)| cluster.name.is_some());
+    if is_applied() || !view.beyond().world.has_entry { Level::Error } else { Level::Warning }
+}
+
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some((prefix, spec)) = pod_spec(view.id, view.node) else { return };
     let volumes = volumes(view, spec);
@@ -107,6 +113,7 @@ fn ports(view: &ObjectView<'_>, container: NodeRef<'_>, pointer: &str, report: &
             let Some(location) = node.location() else { continue };
             let finding = report.report(location, title);
             finding
+                .level(level(view))
                 .why(refusal_of_pods(view.id, "refuses"))
                 .object(view.id)
                 .field(path, &*name)
@@ -153,7 +160,7 @@ fn undefined(
 ) {
     let Some(location) = node.location() else { return };
     let finding = report.report(location, format!("{}: `{}` names {what}", view.id, dotted(path)));
-    finding.why(why).object(view.id).field(path, name).label(what.to_owned());
+    finding.level(level(view)).why(why).object(view.id).field(path, name).label(what.to_owned());
     finding.help(match known.nearest(name) {
         Some(near) => format!("did you mean `{near}`?"),
         None if known.is_empty() => "define it, or remove this".to_owned(),
@@ -172,6 +179,7 @@ fn shared_name(
     let title = format!("{}: an init container and a container are both called `{name}`", view.id);
     let finding = report.report(location, title);
     finding
+        .level(level(view))
         .why(refusal_of_pods(view.id, "refuses"))
         .object(view.id)
         .field(format!("{pointer}/name"), name)
