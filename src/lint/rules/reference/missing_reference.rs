@@ -11,6 +11,7 @@ use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Re
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
 use crate::model::{Called, Name, ObjectId, Unchecked};
+use crate::simulate::suspend::suspension;
 use crate::world::{
     Applied, ApplyTarget, Cluster, Effective, Lookup, UnseenMaker, UnseenMakerKind, source_of,
 };
@@ -48,10 +49,16 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             report.not_checked(Unchecked::SourceOfMost, Some(place), absent.in_words());
             continue;
         }
-        let level = if most.is_some() { level.min(Level::Warning) } else { level };
+        let of_object = suspension(&object.id, object.node.get_ref(), &view.cluster.settings);
+        let is_suspended = of_object.and_then(|of_object| of_object.suspended) == Some(true);
+        let is_mild = most.is_some() || is_suspended;
+        let level = if is_mild { level.min(Level::Warning) } else { level };
         let finding = absent.tell(view, report, place, level);
         if help_by_name(finding, view, &absent, &meant) {
             say_unless(finding, view, &absent, most);
+        }
+        if is_suspended {
+            finding.why.push_str("; it is suspended, so nothing fails until it is resumed");
         }
     }
 }
