@@ -88,7 +88,8 @@ fn same_but_name(before: &Placed<'_>, after: &Placed<'_>) -> bool {
 
 pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Effect {
     let (id, old) = (&after.object.id, &before.object.id);
-    let hashed = generated_stem(&old.name).is_some();
+    let stem = generated_stem(&old.name);
+    let hashed = stem.is_some();
     let fate = fate(pair, before);
     let loses = !hashed && fate == Fate::Deleted && what_goes(before).is_some();
     let mut effect = Effect::new(pair, EffectKind::Renamed, id);
@@ -101,7 +102,9 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     effect.field = "/metadata/name".to_owned();
     effect.before = json!(&*old.name);
     effect.after = json!(&*id.name);
-    effect.reason = if hashed {
+    effect.reason = if hashed && stem != generated_stem(&id.name) {
+        "its generator has another name".to_owned()
+    } else if hashed {
         "its generated content changed".to_owned()
     } else {
         "created anew; the old one is removed".to_owned()

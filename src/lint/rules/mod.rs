@@ -136,6 +136,7 @@ pub static RULES: &[&Rule] = &[
     &workload::rejected_workload::RULE,
     &reference::removed_api_version::RULE,
     &reference::removed_kubernetes_api::RULE,
+    &workload::removed_reference_target::RULE,
     &build::resource_outside_root::RULE,
     &gate::schedule_window_too_short::RULE,
     &secret::sealed_secret_scope::RULE,

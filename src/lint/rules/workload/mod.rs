@@ -7,6 +7,7 @@ pub(crate) mod missing_data_key;
 pub(crate) mod missing_reference_grant;
 pub(crate) mod missing_workload_reference;
 pub(crate) mod rejected_workload;
+pub(crate) mod removed_reference_target;
 pub(crate) mod selector_matches_nothing;
 pub(crate) mod unattached_route;
 pub(crate) mod undefined_name_in_object;
