@@ -378,6 +378,13 @@ impl<'a> Workloads<'a> {
         releases.is_some_and(|releases| releases.contains(name))
     }
 
+    /// Whether a name has the name of a release of the namespace in it and another one has
+    /// not: `tls.bazarr` is no misspelled `tls.radarr` beside a release `bazarr`.
+    fn is_of_other_release(&self, namespace: Option<&str>, name: &str, other: &str) -> bool {
+        let is_in_other = |part: &str| parts(other).any(|of_other| of_other == part);
+        parts(name).any(|part| self.is_of_release(namespace, part) && !is_in_other(part))
+    }
+
     /// What other references name, each kind and namespace for itself.
     fn usual(&self) -> &Usual<'a> {
         self.usual.get_or_init(|| {
@@ -460,6 +467,7 @@ impl<'a> Workloads<'a> {
                 && here
                 && (distance == 1 || name.len() >= LONG)
                 && !is_sibling(name, &named.name)
+                && !self.is_of_other_release(namespace, name, &named.name)
                 && close.is_none_or(|(known, best)| (known, &*best.name) > (distance, &*named.name))
             {
                 close = Some((distance, named));
@@ -499,6 +507,20 @@ fn is_workload(group: &str) -> bool {
 
 /// Letters from which on two of them may be wrong: `internal` is no misspelled `external`.
 const LONG: usize = 10;
+
+/// The words of a name, and those that follow one another: `a-b.c` has `a`, `a-b`, `a-b.c`,
+/// `b`, `b.c` and `c`. Of names with many words, the first.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let begins = std::iter::once(0).chain(name.match_indices(['-', '.', '_']).map(|(at, _)| at + 1));
+    begins.take(WORDS).flat_map(|begin| {
+        let rest = &name[begin..];
+        let ends = rest.match_indices(['-', '.', '_']).map(|(at, _)| at).chain(std::iter::once(rest.len()));
+        ends.take(WORDS).map(move |end| &rest[..end])
+    })
+}
+
+/// Words of a name that are looked at.
+const WORDS: usize = 8;
 
 /// Whether two names differ in their numbers only, or by a part at the end: `node-1` is no
 /// misspelled `node-2`, and `app-r` no misspelled `app`.
