@@ -29,7 +29,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                 continue;
             };
             // What a script is to fill in, as long as nothing applies it as it is.
-            if is_placeholder(&value) && !view.memberships().any(|(cluster, _)| cluster.name.is_some()) {
+            let is_filled_in = is_placeholder(&value) || value.contains("{{") && value.contains("}}");
+            if is_filled_in && !view.memberships().any(|(cluster, _)| cluster.name.is_some()) {
                 let what = format!("{}: label {}", view.id, entry.key);
                 report.not_checked(Unchecked::Placeholder, Some(location), what);
                 continue;

@@ -93,6 +93,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if member.target != ApplyTarget::Local || id.is_unknown() || !id.group().contains('.') {
             continue;
         }
+        // What applies a Kustomization came with Flux, and so did its definitions.
+        if id.group().ends_with(".toolkit.fluxcd.io") {
+            continue;
+        }
         let of = |kind| definers.get(&(Cow::Borrowed(id.group()), kind));
         let Some(found) = of(Some(Cow::Borrowed(&*id.kind))).or_else(|| of(None)) else { continue };
         let is_ready = |definer: &Definer<'_>| match definer.by == by {
