@@ -99,7 +99,7 @@ impl<'a> Context<'a> {
                 let webhooks = object.node.get_ref().items_at("/webhooks");
                 webhooks.flat_map(|webhook| webhook.items_at("/rules")).any(|rule| {
                     rule.items_at("/resources")
-                        .any(|name| matches!(name.text().as_deref(), Some("pods" | "*")))
+                        .any(|name| matches!(name.text().as_deref(), Some("pods" | "*" | "*/*")))
                 })
             })
         })

@@ -76,55 +76,60 @@ fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
     if directory_is_bootstraps(name) {
         return Some("`flux bootstrap` makes it".to_owned());
     }
-    for ending in [
-        "tmpl",
-        "tpl",
-        "template",
-        "j2",
-        "envsubst",
-        "example",
-        "sample",
-        "dist",
-        "enc",
-        "age",
-        "gpg",
-        "dec",
-        "decrypted",
-        "plain",
-        "unencrypted",
-    ] {
-        if exists(format!("{name}.{ending}")) {
-            return Some(format!("it is made of {name}.{ending}"));
-        }
+    if let Some(why) = made_of_neighbour(name, &exists) {
+        return Some(why);
     }
+    let made = path
+        .split('/')
+        .find(|segment| matches!(*segment, "_out" | "generated" | ".generated" | "_generated"));
+    made.map(|segment| format!("`{segment}` in its path says that a tool makes it"))
+}
+
+/// Words in the names of files that others are made of: templates, and what somebody encrypts
+/// or decrypts.
+const SOURCES: [&str; 17] = [
+    "age",
+    "dec",
+    "decrypted",
+    "dist",
+    "enc",
+    "envsubst",
+    "example",
+    "gpg",
+    "j2",
+    "plain",
+    "sample",
+    "sops",
+    "template",
+    "tmpl",
+    "tpl",
+    "unencrypted",
+    "unsealed",
+];
+
+/// Words in the names of files that a tool makes.
+const MADE: [&str; 6] = ["sealed", "sealedsecret", "sealed-secret", "encrypted", "generated", "rendered"];
+
+/// Why a file may be made of one beside it, by both names.
+fn made_of_neighbour(name: &str, exists: &impl Fn(String) -> bool) -> Option<String> {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    for word in [
-        "template",
-        "tmpl",
-        "example",
-        "sample",
-        "enc",
-        "sops",
-        "unsealed",
-        "dec",
-        "decrypted",
-        "plain",
-        "unencrypted",
-    ] {
-        for source in [format!("{stem}.{word}.{extension}"), format!("{stem}-{word}.{extension}")] {
-            if exists(source.clone()) {
-                return Some(format!("it is made of {source}"));
-            }
+    for word in SOURCES {
+        let sources = [
+            format!("{name}.{word}"),
+            format!("{stem}.{word}.{extension}"),
+            format!("{stem}-{word}.{extension}"),
+        ];
+        if let Some(source) = sources.into_iter().find(|source| exists(source.clone())) {
+            return Some(format!("it is made of {source}"));
         }
     }
-    for word in ["sealed", "sealedsecret", "sealed-secret", "encrypted", "generated", "rendered"] {
-        for (cut, plain) in [(stem.strip_suffix(word), true), (stem.strip_prefix(word), false)] {
-            let Some(rest) = cut else { continue };
-            let rest = if plain {
-                rest.trim_end_matches(['-', '.', '_'])
-            } else {
-                rest.trim_start_matches(['-', '.', '_'])
-            };
+    let separators = ['-', '.', '_'];
+    for word in MADE {
+        let rests = [
+            stem.strip_suffix(word).map(|rest| rest.trim_end_matches(separators)),
+            stem.strip_prefix(word).map(|rest| rest.trim_start_matches(separators)),
+        ];
+        for rest in rests.into_iter().flatten() {
             if rest.is_empty() {
                 return Some(format!("`{word}` in its name says that a tool makes it"));
             }
@@ -133,10 +138,7 @@ fn made_later(snapshot: &Snapshot, path: &str) -> Option<String> {
             }
         }
     }
-    let made = path
-        .split('/')
-        .find(|segment| matches!(*segment, "_out" | "generated" | ".generated" | "_generated"));
-    made.map(|segment| format!("`{segment}` in its path says that a tool makes it"))
+    None
 }
 
 /// The directory that `flux bootstrap` writes into a cluster's, and its files.

@@ -1,7 +1,8 @@
 //! `removed-reference-target`: a change takes away a ConfigMap or Secret that something names.
 //! Anybody may make these, so that one that is not here is no fault by itself; of a change it
 //! is known that Git made it until now.
-//! Source: kubernetes `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`); kustomize `api/internal/builtins/HashTransformer.go`.
+//! Source: kubernetes `pkg/kubelet/kubelet_pods.go` (`makeEnvironmentVariables`);
+//! kustomize `api/internal/builtins/HashTransformer.go`.
 
 use super::judged;
 use crate::lang::yaml::{Location, NodeRef};
@@ -152,7 +153,10 @@ fn tell(view: &ClusterView<'_>, named: &Named<'_>, made: &Effective, report: &mu
     };
     finding
         .why(format!("nothing in {} makes it any more:{by} {}", view.cluster.label(), named.consequence))
-        .help("name what is there now, or leave it where it was")
+        .help(
+            "name what is there now, or leave it where it was; if something outside of Git makes it from \
+             now on, nothing need be done",
+        )
         .label("taken away")
         .object(&object.id)
         .field(named.pointer, wanted);

@@ -38,6 +38,24 @@ pub(super) const ALL: &[Change] = &[
         };
         (with(true), with(false))
     }),
+    ("what objects still name, taken away", 20, |count| {
+        let with = |is_before: bool| {
+            let made =
+                |at: usize| if is_before || at == 0 { config_map(&format!("c{at}")) } else { String::new() };
+            let pod = |at: usize| {
+                format!(
+                    "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{at}, namespace: default}}\n\
+                     spec: {{containers: [{{name: a, image: a:1, envFrom: [{{configMapRef: {{name: c{at}}}}}]}}]}}\n"
+                )
+            };
+            files(&[
+                ("clusters/a/sync.yaml", SYNC.to_owned() + &kustomization("k", "./app", "")),
+                ("app/pods.yaml", each(count, pod)),
+                ("app/settings.yaml", each(count, made)),
+            ])
+        };
+        (with(true), with(false))
+    }),
     ("alerts and what they tell of", 20, |count| {
         let all = |interval: &str| {
             let both = each(count, |at| {
