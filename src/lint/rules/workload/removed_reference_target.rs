@@ -144,7 +144,7 @@ impl<'v, 'a> Made<'v, 'a> {
 
 fn tell(view: &ClusterView<'_>, named: &Named<'_>, made: &Effective, report: &mut Reporter<'_>) {
     let (object, wanted) = (named.object, format!("{} {}/{}", named.kind, named.namespace, named.name));
-    let what = format!("{}: this change takes away {wanted}, which it names", object.id);
+    let what = format!("{}: it names {wanted}, which this change takes away", object.id);
     let finding = report.report(named.location.clone(), what);
     let by = match &*made.id.kind == named.kind && name_of_generator(&made.id).is_none() {
         true => String::new(),
