@@ -1,30 +1,127 @@
 //! What people do beside the clusters, as far as their scripts, documents and loose
 //! manifests tell: a name that stands there is made or applied by hand.
 
-use super::Context;
-use rustc_hash::FxHashSet;
+use crate::files::{Blob, File};
+use crate::model::namespaces;
+use crate::world::World;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Larger files are data.
 const LARGEST: usize = 1 << 20;
 
-/// Those of some names and paths of two or three components that stand in a file that no cluster
-/// reads, as whole words, with any of `beside` in the same file, which says what is done
-/// with them; the word is enough where that is empty. One pass over the files.
-pub(super) fn names<'w>(
-    context: &Context<'_>,
-    words: &FxHashSet<&'w str>,
-    beside: &[&str],
-) -> FxHashSet<&'w str> {
-    let mut found = FxHashSet::default();
-    let unread = context.snapshot.files().iter().filter(|file| !context.world.is_applied(file));
-    for file in unread {
-        let Ok(blob) = context.snapshot.blob(file) else { continue };
-        let Some(text) = blob.text().filter(|text| text.len() <= LARGEST) else { continue };
-        if beside.is_empty() || beside.iter().any(|phrase| text.contains(phrase)) {
-            found.extend(words_of(text).filter_map(|word| words.get(word).copied()));
-        }
+/// The files that no cluster reads, and what was looked for in them: clusters ask for the
+/// same names.
+#[derive(Debug)]
+pub(crate) struct ByHand {
+    unread: Vec<(Arc<File>, Arc<Blob>)>,
+    texts: Texts,
+    /// Those that say that a namespace is made.
+    making: OnceLock<Texts>,
+    bootstraps: OnceLock<Vec<u32>>,
+}
+
+impl ByHand {
+    pub(super) fn of(world: &World) -> ByHand {
+        let unread = world.snapshot.files().iter().filter(|file| !world.is_applied(file));
+        let unread: Vec<(Arc<File>, Arc<Blob>)> =
+            unread.filter_map(|file| Some((file.clone(), world.snapshot.blob(file).ok()?.clone()))).collect();
+        let is_read = |blob: &&Arc<Blob>| blob.text().is_some_and(|text| text.len() <= LARGEST);
+        let texts = Texts::of(unread.iter().map(|(_, blob)| blob).filter(is_read).cloned().collect());
+        ByHand { unread, texts, making: OnceLock::new(), bootstraps: OnceLock::new() }
     }
-    found
+
+    /// The files of tools that bootstrap clusters.
+    pub(crate) fn bootstraps(&self) -> impl Iterator<Item = (&File, &Blob)> {
+        let found = self.bootstraps.get_or_init(|| {
+            let places = self.unread.iter().enumerate().filter(|(_, (file, _))| bootstraps(&file.path));
+            places.map(|(at, _)| at as u32).collect()
+        });
+        found.iter().map(|at| {
+            let (file, blob) = &self.unread[*at as usize];
+            (&**file, &**blob)
+        })
+    }
+
+    /// Those of some names, and of some paths of two or three components, that stand in a
+    /// file as whole words.
+    pub(crate) fn named<'w>(&self, words: &FxHashSet<&'w str>) -> FxHashSet<&'w str> {
+        self.texts.find(words)
+    }
+
+    /// Those of some names that stand in a file which says that a namespace is made.
+    pub(crate) fn made_namespaces<'w>(&self, names: &FxHashSet<&'w str>) -> FxHashSet<&'w str> {
+        let making = self.making.get_or_init(|| {
+            let says = |text: &str| namespaces::MAKING.iter().any(|phrase| text.contains(phrase));
+            let texts = self.texts.blobs.iter().filter(|blob| blob.text().is_some_and(says));
+            Texts::of(texts.cloned().collect())
+        });
+        making.find(names)
+    }
+}
+
+/// Some texts, and whether words stand in one of them.
+#[derive(Debug)]
+struct Texts {
+    blobs: Vec<Arc<Blob>>,
+    known: Mutex<FxHashMap<Box<str>, bool>>,
+}
+
+impl Texts {
+    fn of(blobs: Vec<Arc<Blob>>) -> Texts {
+        Texts { blobs, known: Mutex::default() }
+    }
+
+    /// One pass over the texts, for those that nobody asked for before.
+    fn find<'w>(&self, words: &FxHashSet<&'w str>) -> FxHashSet<&'w str> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: FxHashSet<&str> = words.iter().copied().filter(|word| !known.contains_key(*word)).collect();
+        if !new.is_empty() {
+            let shapes = Shapes::of(&new);
+            let mut found = FxHashSet::default();
+            for text in self.blobs.iter().filter_map(|blob| blob.text()) {
+                each_word(text, |word| {
+                    if shapes.may_have(word) {
+                        found.extend(new.get(word).copied());
+                    }
+                });
+            }
+            known.extend(new.iter().map(|word| (Box::from(*word), found.contains(word))));
+        }
+        words.iter().copied().filter(|word| known.get(*word) == Some(&true)).collect()
+    }
+}
+
+/// The lengths of some words by their first byte: most words of a text are none of them.
+struct Shapes([u64; 256]);
+
+impl Shapes {
+    fn of(words: &FxHashSet<&str>) -> Shapes {
+        let mut shapes = Shapes([0; 256]);
+        for word in words.iter().filter(|word| !word.is_empty()) {
+            shapes.0[word.as_bytes()[0] as usize] |= Shapes::bit(word);
+        }
+        shapes
+    }
+
+    fn bit(word: &str) -> u64 {
+        1 << word.len().min(63)
+    }
+
+    fn may_have(&self, word: &str) -> bool {
+        self.0[word.as_bytes()[0] as usize] & Shapes::bit(word) != 0
+    }
+}
+
+/// Whether a file is one of a tool that bootstraps clusters.
+fn bootstraps(path: &str) -> bool {
+    const TOOLS: [&str; 8] =
+        ["helmfile", "bootstrap", "talos", "ansible", "terraform", "justfile", "taskfile", "makefile"];
+    const ENDINGS: [&str; 10] =
+        ["yaml", "yml", "gotmpl", "j2", "tf", "sh", "nix", "makefile", "justfile", "just"];
+    let path = path.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| path.ends_with(ending))
+        && (path.ends_with(".sh") || TOOLS.iter().any(|tool| path.contains(tool)))
 }
 
 /// The last components of a path that has as many.
@@ -36,19 +133,65 @@ pub(super) fn last_components(path: &str, count: usize) -> Option<&str> {
     Some(&path[start..])
 }
 
-/// The names in a text, and the last two and three components of its paths.
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let is_path = move |c: char| is_name(c) || matches!(c, '.' | '/');
-    let names = text.split(move |c| !is_name(c));
-    let ends = |path| [last_components(path, 2), last_components(path, 3)];
-    let paths = text.split(move |c| !is_path(c)).flat_map(ends).flatten();
-    names.chain(paths).filter(|word| !word.is_empty())
+/// What a byte may be a part of.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Nothing,
+    /// A path, and no name.
+    Path,
+    /// A name and a path.
+    Name,
+}
+
+const PARTS: [Part; 256] = {
+    let mut parts = [Part::Nothing; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = at as u8;
+        if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
+            parts[at] = Part::Name;
+        } else if byte == b'.' || byte == b'/' {
+            parts[at] = Part::Path;
+        }
+        at += 1;
+    }
+    parts
+};
+
+/// Calls `found` with the names in a text, and the last two and three components of its
+/// paths.
+fn each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let mut name = 0;
+    // Where the last three components of the path begin, and how many it has.
+    let (mut begins, mut components) = ([0; 3], 1);
+    for at in 0..=bytes.len() {
+        let part = bytes.get(at).map_or(Part::Nothing, |byte| PARTS[*byte as usize]);
+        if part == Part::Name {
+            continue;
+        }
+        if name < at {
+            found(&text[name..at]);
+        }
+        name = at + 1;
+        if part == Part::Nothing {
+            if components >= 2 {
+                found(&text[begins[1]..at]);
+            }
+            if components >= 3 {
+                found(&text[begins[0]..at]);
+            }
+            (begins, components) = ([at + 1; 3], 1);
+        } else if bytes[at] == b'/' {
+            begins = [begins[1], begins[2], at + 1];
+            components += 1;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::words_of;
+    use super::each_word;
 
     #[test]
     fn a_word_is_no_part_of_another() {
@@ -64,8 +207,12 @@ mod tests {
             ("kubectl apply -f ./apps/media/ns.yaml;", "apps/media/ns.yaml", true),
             ("readFile apps/%s/media/ns.yaml", "apps/media/ns.yaml", false),
             ("readFile apps/%s/media/ns.yaml", "media/ns.yaml", true),
+            ("apps/media/ns.yaml", "apps/media/ns.yaml", true),
+            ("für/media/ns.yaml", "media/ns.yaml", true),
         ] {
-            assert_eq!(words_of(text).any(|found| found == word), holds, "{text} {word}");
+            let mut is_found = false;
+            each_word(text, |found| is_found |= found == word);
+            assert_eq!(is_found, holds, "{text} {word}");
         }
     }
 }

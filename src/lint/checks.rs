@@ -100,12 +100,10 @@ impl<'r> Checks<'r> {
     fn document(&self, file: &Arc<File>) -> Noted {
         let view = DocumentView::new(self.context, file);
         let kept = self.kept.and_then(|kept| kept.document(file));
-        Noted::of(kept, &self.documents, &view.looks, |rule| {
-            let mut checked = Checked::default();
+        Noted::of(kept, &self.documents, &view.looks, |rule, checked| {
             if let Check::Document(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
             }
-            checked
         })
     }
 
@@ -117,21 +115,21 @@ impl<'r> Checks<'r> {
             false => (view, &self.objects[..]),
         };
         let kept = self.kept.and_then(|kept| kept.object(effective));
-        Noted::of(kept, rules, &view.looks, |rule| self.of_object(&view, rule))
+        Noted::of(kept, rules, &view.looks, |rule, checked| self.of_object(&view, rule, checked))
     }
 
-    fn of_object(&self, view: &ObjectView<'_>, rule: &'static Rule) -> Checked {
-        let mut checked = Checked::default();
+    fn of_object(&self, view: &ObjectView<'_>, rule: &'static Rule, checked: &mut Checked) {
+        let before = checked.findings.len();
         if let Check::Object(check) = rule.check {
             checked.run(rule, |reporter| check(view, reporter));
         }
-        if let Some(effective) = view.effective.filter(|_| !checked.findings.is_empty()) {
+        let found = &mut checked.findings[before..];
+        if let Some(effective) = view.effective.filter(|_| !found.is_empty()) {
             let clusters = self.context.world.clusters_of(effective);
-            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+            for finding in found.iter_mut().filter(|finding| finding.clusters.is_empty()) {
                 finding.clusters.clone_from(&clusters);
             }
         }
-        checked
     }
 
     /// Patches that change nothing here are read all the same, by their schema.
@@ -143,7 +141,7 @@ impl<'r> Checks<'r> {
         let view = ObjectView::new(self.context, &patch.id, patch.node.get_ref(), None).of(patch);
         let mut all = Checked::default();
         for rule in self.for_patches() {
-            all.append(self.of_object(&view, rule));
+            self.of_object(&view, rule, &mut all);
         }
         all
     }
@@ -152,15 +150,14 @@ impl<'r> Checks<'r> {
     fn cluster(&self, at: usize, cluster: &Cluster, rules: &[&'static Rule]) -> Noted {
         let view = ClusterView::new(self.context, cluster);
         let kept = self.kept.and_then(|kept| kept.cluster(at));
-        Noted::of(kept, rules, &view.looks, |rule| {
-            let mut checked = Checked::default();
+        Noted::of(kept, rules, &view.looks, |rule, checked| {
+            let before = checked.findings.len();
             if let Check::Cluster(check) = rule.check {
                 checked.run(rule, |reporter| check(&view, reporter));
             }
-            for finding in checked.findings.iter_mut().filter(|finding| finding.clusters.is_empty()) {
+            for finding in checked.findings[before..].iter_mut().filter(|one| one.clusters.is_empty()) {
                 finding.clusters.extend(cluster.name.clone());
             }
-            checked
         })
     }
 }

@@ -40,19 +40,25 @@ pub(super) struct Checked {
 
 impl Checked {
     pub(super) fn append(&mut self, mut other: Checked) {
-        // Most rules have nothing to say of most objects.
-        if other.findings.is_empty() && other.not_checked.is_empty() {
-            return;
-        }
         self.findings.append(&mut other.findings);
         self.not_checked.append(&mut other.not_checked);
     }
 
     pub(super) fn run(&mut self, rule: &'static Rule, check: impl FnOnce(&mut Reporter<'_>)) {
-        let mut reporter = Reporter::new(rule, &mut self.findings);
-        check(&mut reporter);
-        let mut counts = std::mem::take(&mut reporter.not_checked);
-        self.not_checked.append(&mut counts);
+        check(&mut Reporter::new(rule, &mut self.findings, &mut self.not_checked));
+    }
+
+    /// How much it has, for [`Checked::since`].
+    fn size(&self) -> (usize, usize) {
+        (self.findings.len(), self.not_checked.len())
+    }
+
+    /// Takes out what came after it had that much.
+    fn since(&mut self, (findings, not_checked): (usize, usize)) -> Checked {
+        Checked {
+            findings: self.findings.split_off(findings),
+            not_checked: self.not_checked.split_off(not_checked),
+        }
     }
 }
 
@@ -77,7 +83,7 @@ impl Noted {
         before: Option<&Noted>,
         rules: &[&'static Rule],
         looks: &ReadSet,
-        run: impl Fn(&'static Rule) -> Checked,
+        run: impl Fn(&'static Rule, &mut Checked),
     ) -> Noted {
         let mut noted = match before {
             Some(before) => Noted {
@@ -89,12 +95,14 @@ impl Noted {
             None => Noted::default(),
         };
         for rule in before.map_or(rules, |before| &before.beyond) {
-            let checked = run(rule);
+            let before = noted.kept.size();
+            run(rule, &mut noted.kept);
             if looks.take_beyond() {
                 noted.beyond.push(rule);
-                noted.fresh.append(checked);
-            } else {
-                noted.kept.append(checked);
+                // Most rules have nothing to say of most objects.
+                if noted.kept.size() != before {
+                    noted.fresh.append(noted.kept.since(before));
+                }
             }
         }
         noted.keys.extend(looks.take_keys());

@@ -23,6 +23,7 @@ mod scope;
 mod selectors;
 mod shared;
 mod suppression;
+mod unlisted;
 pub(crate) mod usual;
 pub(crate) mod validity;
 mod view;
@@ -191,7 +192,7 @@ pub struct Rule {
 pub struct Reporter<'f> {
     rule: &'static Rule,
     findings: &'f mut Vec<Finding>,
-    not_checked: Vec<Skipped>,
+    not_checked: &'f mut Vec<Skipped>,
 }
 
 /// Something that a rule could not judge.
@@ -210,9 +211,13 @@ pub(crate) fn title(id: &ObjectId, what: &str) -> String {
 }
 
 impl<'f> Reporter<'f> {
-    /// A reporter for one rule that appends to `findings`.
-    pub fn new(rule: &'static Rule, findings: &'f mut Vec<Finding>) -> Self {
-        Reporter { rule, findings, not_checked: Vec::new() }
+    /// A reporter for one rule that appends to both.
+    pub(crate) fn new(
+        rule: &'static Rule,
+        findings: &'f mut Vec<Finding>,
+        not_checked: &'f mut Vec<Skipped>,
+    ) -> Self {
+        Reporter { rule, findings, not_checked }
     }
 
     /// Count something that this rule could not judge, with the text that it is about.

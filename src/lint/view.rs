@@ -6,10 +6,12 @@
 //! elsewhere.
 
 use super::alert_index::AlertIndex;
+use super::by_hand::ByHand;
 use super::finding::ChartFaults;
 use super::metadata::{MetadataMap, metadata_maps};
 use super::patches::{Applier, PatchOperation, UnappliedPatch};
 use super::selectors::Selectors;
+use super::unlisted::{Unlisted, unlisted};
 use super::workloads::Workloads;
 use super::{Rule, Suppressions, validity};
 use crate::config::Config;
@@ -20,6 +22,7 @@ use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::simulate::suspend::{Suspension, suspension};
 use crate::world::schemas::is_whole;
+use crate::world::scripts::Scripts;
 use crate::world::versions::Settings;
 use crate::world::{Applied, ApplyTarget, Cluster, Effective, Member, UnseenMakerKind, World};
 use jiff::Timestamp;
@@ -43,6 +46,9 @@ pub struct Context<'a> {
     image_policies: OnceLock<ImagePolicies>,
     object_names: OnceLock<ObjectNames>,
     has_webhook_for_pods: OnceLock<bool>,
+    by_hand: OnceLock<ByHand>,
+    scripts: OnceLock<Scripts>,
+    unlisted: OnceLock<Vec<Unlisted>>,
     /// By where the Kustomization is.
     variables: Mutex<FxHashMap<usize, Arc<Words<String>>>>,
     /// Those of each effective object: a dozen rules ask for them.
@@ -65,6 +71,9 @@ impl<'a> Context<'a> {
             image_policies,
             object_names,
             has_webhook_for_pods: OnceLock::new(),
+            by_hand: OnceLock::new(),
+            scripts: OnceLock::new(),
+            unlisted: OnceLock::new(),
             variables,
             references,
         }
@@ -103,6 +112,21 @@ impl<'a> Context<'a> {
                 })
             })
         })
+    }
+
+    /// What is said beside the clusters. Looked up once, on first use.
+    pub(crate) fn by_hand(&self) -> &ByHand {
+        self.by_hand.get_or_init(|| ByHand::of(self.world))
+    }
+
+    /// The file with commands that names a file.
+    pub(crate) fn script_that_names(&self, path: &str) -> Option<&str> {
+        self.scripts.get_or_init(|| Scripts::of(self.snapshot)).that_names(self.snapshot, path)
+    }
+
+    /// The files that their kustomizations leave out. Looked up once, on first use.
+    pub(crate) fn unlisted(&self) -> &[Unlisted] {
+        self.unlisted.get_or_init(|| unlisted(self.world, self.by_hand()))
     }
 
     /// The variables that a Kustomization of this world states, any of which each of its

@@ -1,7 +1,9 @@
 //! Files that hold commands: scripts, tasks, workflows, playbooks.
 
-use crate::files::Snapshot;
+use crate::files::{File, Snapshot};
 use memchr::memmem;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whether a file may hold commands.
 pub(super) fn is_script(path: &str) -> bool {
@@ -25,17 +27,40 @@ pub(super) fn is_script(path: &str) -> bool {
                 || memmem::find(path.as_bytes(), b"/.mise/").is_some()))
 }
 
-/// The file with commands that names a file, by its own name and by that of its directory:
-/// `$(DIR)/app.yaml` beside `DIR := hack/app` does.
-pub(crate) fn that_names<'s>(snapshot: &'s Snapshot, path: &str) -> Option<&'s str> {
-    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let directory = directory.rsplit('/').next().unwrap_or_default();
-    let files = snapshot.files().iter().filter(|file| is_script(&file.path) || is_playbook(&file.path));
-    let mut naming = files.filter(|file| {
-        let text = snapshot.stream(file).map(|stream| &*stream.text).unwrap_or_default();
-        holds_word(text, name) && (directory.is_empty() || holds_word(text, directory))
-    });
-    naming.next().map(|file| &*file.path)
+/// The files of a repository that hold commands, and what was looked for in them: clusters
+/// ask for the same files.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    files: Vec<Arc<File>>,
+    naming: Mutex<FxHashMap<Box<str>, Option<u32>>>,
+}
+
+impl Scripts {
+    pub(crate) fn of(snapshot: &Snapshot) -> Scripts {
+        let files = snapshot.files().iter().filter(|file| is_script(&file.path) || is_playbook(&file.path));
+        Scripts { files: files.cloned().collect(), naming: Mutex::default() }
+    }
+
+    /// The one that names a file, by its own name and by that of its directory:
+    /// `$(DIR)/app.yaml` beside `DIR := hack/app` does.
+    pub(crate) fn that_names(&self, snapshot: &Snapshot, path: &str) -> Option<&str> {
+        let mut naming = self.naming.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match naming.get(path) {
+            Some(found) => *found,
+            None => *naming.entry(path.into()).or_insert(self.find(snapshot, path)),
+        };
+        found.map(|at| &*self.files[at as usize].path)
+    }
+
+    fn find(&self, snapshot: &Snapshot, path: &str) -> Option<u32> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let directory = directory.rsplit('/').next().unwrap_or_default();
+        let at = self.files.iter().position(|file| {
+            let text = snapshot.stream(file).map(|stream| &*stream.text).unwrap_or_default();
+            holds_word(text, name) && (directory.is_empty() || holds_word(text, directory))
+        });
+        at.map(|at| at as u32)
+    }
 }
 
 /// The page of documentation that says to apply a file by hand before Flux runs.

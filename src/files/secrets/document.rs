@@ -1,6 +1,6 @@
 //! Secrets that are documents, or parts of one.
 
-use super::{Region, is_secret, textual};
+use super::{Region, is_secret, telling_words, textual};
 use crate::lang::yaml::tape::{Document, TokenKind};
 use crate::lang::yaml::{NodeRef, ScalarStyle, Source};
 use std::ops::Range;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(super) fn regions(source: &Arc<Source>, extent: Range<u32>, regions: &mut Vec<Region>) {
     let document = source.document();
     let before = regions.len();
+    let telling = telling_words(&source.stream.text, document.start..document.end);
+    let mut telling = telling.as_slice();
     let mut at = 0;
     while let Some(token) = document.tokens.get(at as usize) {
         let mut next = at + 1;
@@ -22,7 +24,14 @@ pub(super) fn regions(source: &Arc<Source>, extent: Range<u32>, regions: &mut Ve
                 regions.push(region);
                 next = token.next;
             }
-            TokenKind::Scalar(style) => regions.extend(embedded(source, at, style)),
+            TokenKind::Scalar(style) => {
+                // Tokens are in order.
+                let passed = telling.iter().take_while(|word| word.start < token.start).count();
+                telling = &telling[passed..];
+                if telling.first().is_some_and(|word| word.end <= token.end) {
+                    regions.extend(embedded(source, at, style));
+                }
+            }
             _ => {}
         }
         at = next;
@@ -40,12 +49,10 @@ pub(super) fn regions(source: &Arc<Source>, extent: Range<u32>, regions: &mut Ve
 /// Whether a map is a Secret: a document, or a part of one that is more than a reference.
 fn holds_secret(source: &Arc<Source>, token: u32) -> bool {
     let node = NodeRef::Source(source, token);
-    let mut entries = node.entries();
     // A kind that is yet to be put in may become this one.
     let names =
         |text: &str| is_secret(text) || text.contains("${") && text.to_ascii_lowercase().contains("secret");
-    let kind =
-        entries.any(|entry| entry.key == "kind" && entry.value.text().is_some_and(|text| names(&text)));
+    let kind = node.any_of("kind", |value| value.text().is_some_and(|text| names(&text)));
     let has = |key: &str| matches!(&*key.to_ascii_lowercase(), "metadata" | "data" | "stringdata" | "items");
     kind && (token == 0 || node.entries().any(|entry| has(&entry.key)))
 }
@@ -214,9 +221,6 @@ fn inner(text: &str, region: &mut Region, everywhere: bool) {
 fn embedded(source: &Arc<Source>, at: u32, style: ScalarStyle) -> Vec<Region> {
     let token = source.document().tokens[at as usize];
     let written = source.stream.text.get(token.start as usize..token.end as usize).unwrap_or_default();
-    if !super::may_hold(written.as_bytes()) {
-        return Vec::new();
-    }
     if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
         return textual::regions(written, token.start);
     }

@@ -15,12 +15,13 @@ mod textual;
 
 use super::{File, Snapshot};
 use crate::lang::yaml::{FilePath, Location};
+use aho_corasick::AhoCorasick;
 use base64::Engine;
 use finder::Finder;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 pub(super) use makers::SecretParts;
 pub(crate) use masked::{Concealed, is_shown, masked, shown_path};
@@ -129,12 +130,21 @@ fn is_secret(kind: &str) -> bool {
     kind.eq_ignore_ascii_case("Secret") || kind.eq_ignore_ascii_case("SecretList")
 }
 
+/// Words one of which stands in each text that is about Secrets. The capital is missing where
+/// somebody has misspelt it, and in `secretGenerator`. Operations name no kind, only the path
+/// of what they change.
+static TELLING: LazyLock<AhoCorasick> =
+    LazyLock::new(|| AhoCorasick::new(["ecret", "stringData", "/data"]).expect("constant words"));
+
 /// Whether a text may be about Secrets at all.
 fn may_hold(bytes: &[u8]) -> bool {
-    // The capital is missing where somebody has misspelt it, and in `secretGenerator`.
-    // Operations name no kind, only the path of what they change.
-    let words: [&[u8]; 3] = [b"ecret", b"stringData", b"/data"];
-    words.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
+    TELLING.is_match(bytes)
+}
+
+/// Where the words stand in a part of a text that say so, in order.
+fn telling_words(text: &str, part: Range<u32>) -> Vec<Range<u32>> {
+    let part = aho_corasick::Input::new(text).range(part.start as usize..part.end as usize);
+    TELLING.find_iter(part).map(|found| found.start() as u32..found.end() as u32).collect()
 }
 
 /// The regions of a file that its own text tells.

@@ -1,23 +1,19 @@
 //! JSON Pointers.
 
+use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
 /// The unescaped segments of a JSON Pointer; none for `""`.
 pub fn pointer_segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    let mut rest = pointer.bytes().position(|byte| byte == b'/').map(|at| &pointer[at + 1..]);
+    let mut rest = memchr(b'/', pointer.as_bytes()).map(|at| &pointer[at + 1..]);
     std::iter::from_fn(move || {
         let text = rest?;
-        let (mut end, mut is_escaped) = (text.len(), false);
-        for (at, byte) in text.bytes().enumerate() {
-            match byte {
-                b'~' => is_escaped = true,
-                b'/' => {
-                    end = at;
-                    break;
-                }
-                _ => {}
-            }
-        }
+        let bytes = text.as_bytes();
+        let (end, is_escaped) = match memchr2(b'/', b'~', bytes) {
+            Some(at) if bytes[at] == b'/' => (at, false),
+            Some(at) => (memchr(b'/', &bytes[at..]).map_or(bytes.len(), |after| at + after), true),
+            None => (bytes.len(), false),
+        };
         rest = text.get(end + 1..);
         let segment = &text[..end];
         Some(match is_escaped {

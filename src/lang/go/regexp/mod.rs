@@ -14,7 +14,7 @@ mod parse;
 
 use parse::Parser;
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Patterns above this many bytes are not judged.
 const MAX_PATTERN: usize = 1 << 16;
@@ -112,6 +112,25 @@ impl GoRegexp {
             .build()
             .map(|regex| GoRegexp { regex })
             .map_err(|error| RegexpError::Unknown(format!("not judged: {error}")))
+    }
+
+    /// The same, compiled once for the process: what repositories and schemas state again and
+    /// again.
+    pub(crate) fn shared(pattern: &str) -> Option<Arc<GoRegexp>> {
+        /// Compiled patterns that are kept; each may take some MiB.
+        const KEPT: usize = 256;
+        type Known = Mutex<FxHashMap<String, Option<Arc<GoRegexp>>>>;
+        static KNOWN: OnceLock<Known> = OnceLock::new();
+        let mut known = KNOWN.get_or_init(Known::default).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(regexp) = known.get(pattern) {
+            return regexp.clone();
+        }
+        let regexp = GoRegexp::new(pattern).ok().map(Arc::new);
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(pattern.to_owned(), regexp.clone());
+        regexp
     }
 
     /// Go's words for a pattern that it refuses. Nothing is compiled for it.

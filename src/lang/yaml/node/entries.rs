@@ -188,6 +188,28 @@ pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<
     None
 }
 
+/// The tokens of the values that a key has in the map at `token`: more than one where it is
+/// written twice.
+pub(super) fn tape_values<'a>(
+    source: &'a Arc<Source>,
+    token: u32,
+    key: &'a str,
+) -> impl Iterator<Item = u32> + use<'a> {
+    let tokens = &source.document().tokens[..];
+    let end = tokens[token as usize].next;
+    let mut at = token + 1;
+    std::iter::from_fn(move || {
+        while at < end {
+            let (written, value) = (at, tokens[at as usize].next);
+            at = tokens.get(value as usize)?.next;
+            if is_key(source, written, key) {
+                return Some(follow(source, value));
+            }
+        }
+        None
+    })
+}
+
 /// Depth to which `<<` is followed through merged maps.
 const MERGE_DEPTH: u32 = 32;
 

@@ -1,6 +1,6 @@
 //! A borrowed node: how readers read one, whichever kind it is of.
 
-use super::entries::{Entries, Items, Merge, merge_entries, tape_value};
+use super::entries::{Entries, Items, Merge, merge_entries, tape_value, tape_values};
 use super::{Built, Node, Origin, Source, Value};
 use crate::lang::yaml::known::Holes;
 use crate::lang::yaml::location::Location;
@@ -88,7 +88,19 @@ impl<'a> NodeRef<'a> {
     /// Whether some text in it, keys included, may hold this character of ASCII, as its
     /// bytes show: false is certain, true is not. A built node may.
     pub fn may_hold(self, character: u8) -> bool {
-        let NodeRef::Source(source, at) = self else { return true };
+        // An escape may write any character.
+        self.extent().is_none_or(|written| memchr::memchr2(character, b'\\', written).is_some())
+    }
+
+    /// The same of a word without white space.
+    pub(crate) fn may_hold_word(self, word: &memchr::memmem::Finder<'_>) -> bool {
+        let holds = |written: &[u8]| word.find(written).is_some() || memchr::memchr(b'\\', written).is_some();
+        self.extent().is_none_or(|written| written.len() >= word.needle().len() && holds(written))
+    }
+
+    /// The bytes of all that is in it; `None` for a built node.
+    fn extent(self) -> Option<&'a [u8]> {
+        let NodeRef::Source(source, at) = self else { return None };
         let document = source.document();
         // Through an alias it holds what stands elsewhere.
         let (start, end) = if document.anchors.is_empty() {
@@ -98,9 +110,7 @@ impl<'a> NodeRef<'a> {
         } else {
             (document.start, document.end)
         };
-        let written = &source.stream.text.as_bytes()[start as usize..end as usize];
-        // An escape may write any character.
-        memchr::memchr2(character, b'\\', written).is_some()
+        Some(&source.stream.text.as_bytes()[start as usize..end as usize])
     }
 
     /// Whether it is a map.
@@ -296,6 +306,16 @@ impl<'a> NodeRef<'a> {
                 _ => None,
             },
             NodeRef::Source(..) => self.entry(key).map(|entry| entry.value),
+        }
+    }
+
+    /// Whether a value of a key is one that is looked for; a key may be written twice.
+    pub(crate) fn any_of(self, key: &str, is: impl Fn(NodeRef<'a>) -> bool) -> bool {
+        match self {
+            NodeRef::Source(source, token) if self.is_map() && !source.document().merges => {
+                tape_values(source, token, key).any(|value| is(NodeRef::Source(source, value)))
+            }
+            _ => self.entries().any(|entry| entry.key == key && is(entry.value)),
         }
     }
 

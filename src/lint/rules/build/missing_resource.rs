@@ -7,7 +7,7 @@ use crate::files::Snapshot;
 use crate::lang::text::suggest;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Unchecked;
-use crate::world::{scripts, vendors};
+use crate::world::vendors;
 
 pub(crate) static RULE: Rule = Rule {
     id: "missing-resource",
@@ -37,7 +37,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             report.not_checked(Unchecked::GeneratedResource, here(), what);
             continue;
         }
-        let maker = path.as_deref().filter(|_| !applies).and_then(|path| scripts::that_names(snapshot, path));
+        let maker =
+            path.as_deref().filter(|_| !applies).and_then(|path| view.beyond().script_that_names(path));
         if let Some((path, maker)) = path.as_deref().zip(maker) {
             let what = format!("{path} ({maker} may make it)");
             report.not_checked(Unchecked::GeneratedResource, here(), what);

@@ -29,19 +29,12 @@ use crate::files::{Snapshot, join};
 use crate::lang::yaml::{FilePath, Location, Tree};
 use crate::lint::title;
 use crate::lint::{ClusterView, Finding, Level, ObjectView, Reporter};
-use crate::model::{Object, kinds};
+use crate::model::kinds;
 use crate::world::build::{BuildFailure, FailureKind, has_kustomization};
 use crate::world::entry::is_leftover;
 use crate::world::{Applied, Cluster};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-
-/// Whether the object is meant for a cluster, as far as can be seen: files of
-/// other tools use the same shape.
-fn is_manifest(object: &Object) -> bool {
-    let name = object.path().rsplit('/').next().unwrap_or_default();
-    !object.id.name.is_empty() && !name.starts_with('.') && object.id.group() != "backstage.io"
-}
 
 /// The Kustomizations that apply an object, without repetition.
 fn appliers<'a>(view: &ObjectView<'a>) -> Vec<(&'a Cluster, &'a Applied)> {

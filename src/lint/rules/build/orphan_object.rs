@@ -1,6 +1,7 @@
 //! `orphan-object`: objects that no Kustomization of a cluster applies.
 
-use super::{is_manifest, title};
+use super::title;
+use crate::lint::unlisted::is_manifest;
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Object;
 use crate::world::{Applied, Outcome};
@@ -29,8 +30,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     if !world.has_entry || !world.applied_clusters().flat_map(|cluster| &cluster.applied).all(built) {
         return;
     }
-    let unlisted = super::unlisted_file::unlisted(context);
-    let unlisted: BTreeSet<&str> = unlisted.iter().map(|one| one.path).collect();
+    let unlisted: BTreeSet<&str> = context.unlisted().iter().map(|one| &*one.path).collect();
     let is_told = |object: &Object| unlisted.contains(&**object.path());
     let mut directories: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for object in context.world.orphans().filter(|object| is_manifest(object) && !is_told(object)) {

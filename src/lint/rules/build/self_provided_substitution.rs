@@ -49,10 +49,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             let place = provider.node.get_ref().location();
             // A script that names the file applies it before Flux runs.
             let file = place.as_ref().and_then(|place| place.file.of_root());
-            let snapshot = view.beyond().snapshot;
             let is_applied = |file: &str| {
-                scripts::that_names(snapshot, file)
-                    .or_else(|| scripts::page_that_applies(snapshot, file))
+                let beyond = view.beyond();
+                beyond
+                    .script_that_names(file)
+                    .or_else(|| scripts::page_that_applies(beyond.snapshot, file))
                     .is_some()
             };
             if file.is_some_and(|file| is_applied(file)) {

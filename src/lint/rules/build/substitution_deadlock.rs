@@ -7,7 +7,7 @@ use super::title;
 use crate::lang::yaml::{Location, NodeRef};
 use crate::lint::rules::reference::known_name;
 use crate::lint::waits::Waits;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::references::{Role, references};
 use crate::model::{Certainty, kinds};
 use crate::world::{Applied, ApplyTarget, Effective};
@@ -51,7 +51,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     }
     // What somebody makes at the bootstrap is there in time.
     let names: FxHashSet<&str> = late.iter().map(|late| &*late.name).collect();
-    let by_hand = by_hand::names(view.beyond(), &names, &[]);
+    let by_hand = view.beyond().by_hand().named(&names);
     for late in late.iter().filter(|late| !by_hand.contains(&*late.name)) {
         tell(report, late);
     }

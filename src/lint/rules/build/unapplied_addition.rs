@@ -1,9 +1,9 @@
 //! `unapplied-addition`: a file that a change adds and that nothing applies.
 //! Source: as `unlisted-file`; of a change it is known that somebody just wrote it.
 
-use super::unlisted_file::unlisted;
-use super::{is_manifest, title};
+use super::title;
 use crate::build::kustomize::FILE_NAMES;
+use crate::lint::unlisted::is_manifest;
 use crate::lint::{ChangeView, Check, Context, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::Object;
 use crate::world::entry::is_leftover;
@@ -37,7 +37,7 @@ fn check(view: &ChangeView<'_>, report: &mut Reporter<'_>) {
     if added.is_empty() {
         return;
     }
-    let unlisted: BTreeSet<String> = unlisted(head).iter().map(|one| one.path.to_owned()).collect();
+    let unlisted: BTreeSet<&str> = head.unlisted().iter().map(|one| &*one.path).collect();
     let reach = Reach::of(head);
     let mut told: FxHashSet<&str> = FxHashSet::default();
     for (path, objects) in &added {

@@ -191,19 +191,14 @@ fn release_of<'a>(view: &ClusterView<'a>, member: &Member) -> Option<&'a Effecti
 
 /// The groups that the chart of a release defines.
 fn groups(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> &'static [&'static str] {
+    let Some(name) = chart(view, id, node) else { return &[] };
+    let Some((_, groups, values)) = CHARTS.iter().find(|(chart, _, _)| *chart == name) else { return &[] };
+    let is_set = |value: &str, to: bool| node.at(value).and_then(NodeRef::as_bool) == Some(to);
     let is_skipped = node.str_at("/spec/install/crds").is_some_and(|policy| policy == "Skip");
     let is_remote = node.at("/spec/kubeConfig").is_some_and(|at| !at.is_null());
-    let is_off = LEFT_OUT.iter().any(|value| node.at(value).and_then(NodeRef::as_bool) == Some(false));
-    if is_skipped || is_remote || is_off {
-        return &[];
-    }
-    let Some(name) = chart(view, id, node) else { return &[] };
-    let known = CHARTS.iter().find(|(chart, _, _)| *chart == name);
-    let is_on = |values: &[&str]| {
-        values.is_empty()
-            || values.iter().any(|value| node.at(value).and_then(NodeRef::as_bool) == Some(true))
-    };
-    known.filter(|(_, _, values)| is_on(values)).map_or(&[], |(_, groups, _)| groups)
+    let is_off = LEFT_OUT.iter().any(|value| is_set(value, false));
+    let is_on = values.is_empty() || values.iter().any(|value| is_set(value, true));
+    if is_on && !is_skipped && !is_remote && !is_off { groups } else { &[] }
 }
 
 fn chart(view: &ClusterView<'_>, id: &ObjectId, node: NodeRef<'_>) -> Option<String> {
@@ -269,8 +264,7 @@ fn made_before(context: &Context<'_>, late: &[(&Effective, &Effective)]) -> Vec<
     let names: Vec<&str> = names.into_iter().collect();
     let Ok(searched) = AhoCorasick::new(&names) else { return vec![true; late.len()] };
     let mut named: FxHashSet<&str> = FxHashSet::default();
-    for file in context.snapshot.files().iter().filter(|file| bootstraps(context, file)) {
-        let Ok(blob) = context.snapshot.blob(file) else { continue };
+    for (file, blob) in context.by_hand().bootstraps() {
         if file.path.to_ascii_lowercase().contains("crds") {
             return vec![true; late.len()];
         }
@@ -281,18 +275,6 @@ fn made_before(context: &Context<'_>, late: &[(&Effective, &Effective)]) -> Vec<
         groups.contains(object.id.group()) || words_of(object, definer).any(|word| named.contains(word))
     };
     late.iter().map(is_before).collect()
-}
-
-/// Whether a file is one of a tool that bootstraps clusters, which no cluster applies.
-fn bootstraps(context: &Context<'_>, file: &std::sync::Arc<crate::files::File>) -> bool {
-    const TOOLS: [&str; 8] =
-        ["helmfile", "bootstrap", "talos", "ansible", "terraform", "justfile", "taskfile", "makefile"];
-    const ENDINGS: [&str; 10] =
-        ["yaml", "yml", "gotmpl", "j2", "tf", "sh", "nix", "makefile", "justfile", "just"];
-    let path = file.path.to_ascii_lowercase();
-    (path.ends_with(".sh") || TOOLS.iter().any(|tool| path.contains(tool)))
-        && ENDINGS.iter().any(|ending| path.ends_with(ending))
-        && !context.world.is_applied(file)
 }
 
 fn tell(
@@ -373,7 +355,8 @@ fn in_namespace(applied: &Applied, provider: &Applied) -> String {
 /// Which Kustomizations are done before others begin.
 struct ApplyOrder<'a> {
     cluster: &'a Cluster,
-    places: FxHashMap<(Option<&'a str>, &'a str), u32>,
+    /// Those that each depends on by itself.
+    dependencies: Vec<Vec<u32>>,
     children: FxHashMap<u32, Vec<u32>>,
     /// For each, the ones that it waits for, those of the parents among them.
     reached: std::cell::RefCell<FxHashMap<u32, BTreeSet<u32>>>,
@@ -381,7 +364,7 @@ struct ApplyOrder<'a> {
 
 impl<'a> ApplyOrder<'a> {
     fn of(cluster: &'a Cluster) -> ApplyOrder<'a> {
-        let mut places = FxHashMap::default();
+        let mut places: FxHashMap<(Option<&str>, &str), u32> = FxHashMap::default();
         let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (index, applied) in (0..).zip(&cluster.applied) {
             places.insert((applied.id.namespace.as_deref(), &*applied.id.name), index);
@@ -389,7 +372,17 @@ impl<'a> ApplyOrder<'a> {
                 children.entry(parent).or_default().push(index);
             }
         }
-        ApplyOrder { cluster, places, children, reached: Default::default() }
+        let dependencies = cluster.applied.iter().map(|applied| {
+            let of = |reference: NodeRef<'_>| {
+                let name = reference.str_at("/name")?;
+                let stated = reference.str_at("/namespace");
+                let namespace = stated.as_deref().or(applied.id.namespace.as_deref());
+                places.get(&(namespace, &*name)).copied()
+            };
+            applied.node.get_ref().items_at("/spec/dependsOn").filter_map(of).collect()
+        });
+        let dependencies = dependencies.collect();
+        ApplyOrder { cluster, dependencies, children, reached: Default::default() }
     }
 
     /// Whether one is begun only when the other is ready, through any chain: its own
@@ -418,13 +411,7 @@ impl<'a> ApplyOrder<'a> {
                 open.extend(self.children.get(&at).into_iter().flatten().map(|child| (*child, true)));
             }
             open.extend(applied.parent.map(|parent| (parent, false)));
-            let node = applied.node.get_ref();
-            for reference in node.items_at("/spec/dependsOn") {
-                let Some(name) = reference.str_at("/name") else { continue };
-                let stated = reference.str_at("/namespace");
-                let namespace = stated.as_deref().or(applied.id.namespace.as_deref());
-                open.extend(self.places.get(&(namespace, &*name)).map(|place| (*place, true)));
-            }
+            open.extend(self.dependencies[at as usize].iter().map(|place| (*place, true)));
         }
         reached
     }

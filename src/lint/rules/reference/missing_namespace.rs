@@ -6,7 +6,7 @@ use crate::lang::text::{Word, Words, counted};
 use crate::lang::yaml::NodeRef;
 use crate::lint::metadata::has_hole;
 use crate::lint::usual::is_slip;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, ObjectId, namespaces};
 use crate::world::{ApplyTarget, Effective, Member};
@@ -96,7 +96,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         .collect();
     // Where Git makes few of them or none, something else does.
     let is_habit = used.len() <= placed;
-    let by_hand = by_hand::names(view.beyond(), &used.keys().copied().collect(), &namespaces::MAKING);
+    let by_hand = view.beyond().by_hand().made_namespaces(&used.keys().copied().collect());
     let words: Words<&str> = made.iter().map(String::as_str).collect();
     let idle = Idle::of(&unused);
     let mut own: FxHashMap<u32, Vec<&Effective>> = FxHashMap::default();

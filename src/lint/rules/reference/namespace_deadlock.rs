@@ -8,7 +8,7 @@ use super::missing_namespace::{applied, created};
 use crate::lang::text::counted;
 use crate::lint::metadata::has_hole;
 use crate::lint::waits::Waits;
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, by_hand};
+use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds::is_helm_release;
 use crate::model::{Certainty, namespaces};
 use crate::world::{ApplyTarget, Effective};
@@ -53,8 +53,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             held.entry((name, by)).or_default().push(object);
         }
     }
-    let by_hand =
-        by_hand::names(view.beyond(), &makers.keys().map(String::as_str).collect(), &namespaces::MAKING);
+    let names = makers.keys().map(String::as_str).collect();
+    let by_hand = view.beyond().by_hand().made_namespaces(&names);
     let mut waits = Waits::of(&cluster.applied);
     for ((name, by), objects) in held {
         let releases = &makers[name];

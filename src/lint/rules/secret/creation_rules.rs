@@ -7,6 +7,7 @@ use crate::files::Snapshot;
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::{Location, NodeRef};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One `.sops.yaml`.
 pub(super) struct Configuration {
@@ -21,7 +22,7 @@ pub(super) struct Configuration {
 /// A rule of `creation_rules`.
 pub(super) struct CreationRule {
     /// `None` fits every path.
-    path: Option<GoRegexp>,
+    path: Option<Arc<GoRegexp>>,
     /// The pattern as it is written.
     pub(super) pattern: String,
     /// Which values it encrypts.
@@ -99,7 +100,7 @@ impl CreationRule {
         let pattern = node.get("path_regex").and_then(NodeRef::text).unwrap_or_default().into_owned();
         let path = match &*pattern {
             "" => None,
-            pattern => Some(GoRegexp::new(pattern).ok()?),
+            pattern => Some(GoRegexp::shared(pattern)?),
         };
         Some(CreationRule {
             path,

@@ -4,6 +4,7 @@
 
 use crate::lang::go::regexp::GoRegexp;
 use crate::lang::yaml::NodeRef;
+use std::sync::Arc;
 
 /// A creation rule's or a file's choice of keys.
 pub(super) enum Selection {
@@ -12,9 +13,9 @@ pub(super) enum Selection {
     /// Only what is below such a key is encrypted.
     EncryptedSuffix(String),
     /// As the first, by a pattern.
-    UnencryptedRegex(GoRegexp),
+    UnencryptedRegex(Arc<GoRegexp>),
     /// As the second, by a pattern.
-    EncryptedRegex(GoRegexp),
+    EncryptedRegex(Arc<GoRegexp>),
 }
 
 impl Selection {
@@ -25,12 +26,12 @@ impl Selection {
         if ["unencrypted_comment_regex", "encrypted_comment_regex"].iter().any(|key| stated(key).is_some()) {
             return None;
         }
-        let regexp = |key: &str| stated(key).map(|text| GoRegexp::new(&text));
+        let regexp = |key: &str| stated(key).map(|text| GoRegexp::shared(&text));
         let choices = [
             stated("unencrypted_suffix").map(|text| Some(Selection::UnencryptedSuffix(text.into_owned()))),
             stated("encrypted_suffix").map(|text| Some(Selection::EncryptedSuffix(text.into_owned()))),
-            regexp("unencrypted_regex").map(|regexp| regexp.ok().map(Selection::UnencryptedRegex)),
-            regexp("encrypted_regex").map(|regexp| regexp.ok().map(Selection::EncryptedRegex)),
+            regexp("unencrypted_regex").map(|regexp| regexp.map(Selection::UnencryptedRegex)),
+            regexp("encrypted_regex").map(|regexp| regexp.map(Selection::EncryptedRegex)),
         ];
         let mut choices = choices.into_iter().flatten();
         match (choices.next(), choices.next()) {

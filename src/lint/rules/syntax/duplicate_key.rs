@@ -11,7 +11,6 @@ use crate::lang::yaml::{Dialect, NodeRef, Scalar, Source};
 use crate::lint::metadata::clipped;
 use crate::lint::{Check, DocumentView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::ObjectId;
-use crate::world::scripts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -99,7 +98,7 @@ fn reader(view: &DocumentView<'_>, source: &Arc<Source>) -> KeyReader {
     if beyond.world.has_entry {
         return KeyReader::Nobody;
     }
-    match scripts::that_names(beyond.snapshot, &view.file.path) {
+    match beyond.script_that_names(&view.file.path) {
         Some(_) => KeyReader::Unknown,
         None => {
             KeyReader::Build("kustomize refuses the document, and a build that takes it in fails".to_owned())

@@ -6,6 +6,8 @@ use super::{dotted, is_open, text};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::workloads::pod_spec;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 pub(crate) static RULE: Rule = Rule {
     id: "malformed-image",
@@ -60,7 +62,8 @@ const DEEPEST: usize = 64;
 
 /// Whether a field somewhere below holds such a text; most objects have none.
 fn holds_loose_digest(node: NodeRef<'_>, depth: usize) -> bool {
-    if depth > DEEPEST {
+    static LEAD: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("sha256:"));
+    if depth > DEEPEST || !node.may_hold_word(&LEAD) {
         return false;
     }
     if node.is_map() {

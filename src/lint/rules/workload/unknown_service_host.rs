@@ -6,7 +6,7 @@ use super::hosts::{HostForm, ServiceHost, hosts};
 use crate::build::substitute::Parts;
 use crate::files::Snapshot;
 use crate::lang::text::{Word, Words};
-use crate::lang::yaml::{Location, NodeRef};
+use crate::lang::yaml::{Location, NodeKind, NodeRef};
 use crate::lint::usual::is_slip;
 use crate::lint::workloads::{Near, TargetState, UnseenCause, Workloads};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
@@ -48,10 +48,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         for pointer in places(object) {
             let Some(node) = object.node.get_ref().at(pointer) else { continue };
             texts(node, pointer, &mut |pointer, node| {
-                let Some(text) = known_text(node).filter(|text| text.len() <= LONGEST && may_hold(text))
-                else {
-                    return;
-                };
+                let Some(text) = known_text(node) else { return };
                 let mut places = HostPlaces::new(snapshot, node, &text);
                 for host in hosts(&text) {
                     let Some(namespace) = host.namespace.or(own.as_deref()) else { continue };
@@ -140,7 +137,8 @@ struct PlacedHost<'t> {
 
 /// Whether a text may hold a host: of most texts nothing more is looked at.
 fn may_hold(text: &str) -> bool {
-    text.contains(".svc") || text.contains("://") || text.contains(':') && text.contains('.')
+    let (colon, dot) = (text.contains(':'), text.contains('.'));
+    colon && dot || dot && text.contains(".svc") || colon && text.contains("://")
 }
 
 /// The namespace of who reads the texts of an object.
@@ -250,20 +248,27 @@ fn places(object: &Effective) -> &'static [&'static str] {
     }
 }
 
-/// Calls for each scalar of a tree; an explicit stack, since values nest as they like.
+/// Calls for each scalar of a tree that may hold a host; an explicit stack, since values nest
+/// as they like.
 fn texts<'a>(node: NodeRef<'a>, pointer: &str, then: &mut dyn FnMut(&str, NodeRef<'a>)) {
+    // Most scalars hold none: no pointer is written to them.
+    let is_passed = |node: NodeRef<'_>| {
+        let is_long = |text: &Cow<'_, str>| text.len() > LONGEST;
+        node.kind() == NodeKind::Scalar
+            && known_text(node).is_none_or(|text| is_long(&text) || !may_hold(&text))
+    };
     let mut stack = vec![(pointer.to_owned(), node)];
     while let Some((pointer, node)) = stack.pop() {
         let before = stack.len();
         if node.is_map() {
-            for entry in node.entries() {
+            for entry in node.entries().filter(|entry| !is_passed(entry.value)) {
                 stack.push((crate::lang::yaml::pointer_join(&pointer, &entry.key), entry.value));
             }
         } else if node.is_seq() {
-            for (index, item) in node.items().enumerate() {
+            for (index, item) in node.items().enumerate().filter(|(_, item)| !is_passed(*item)) {
                 stack.push((format!("{pointer}/{index}"), item));
             }
-        } else {
+        } else if !is_passed(node) {
             then(&pointer, node);
         }
         stack[before..].reverse();
