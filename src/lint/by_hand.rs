@@ -79,12 +79,17 @@ impl Texts {
         if !new.is_empty() {
             let shapes = Shapes::of(&new);
             let mut found = FxHashSet::default();
+            let mut take = |word| {
+                if shapes.may_have(word) {
+                    found.extend(new.get(word).copied());
+                }
+            };
+            let has_names = new.iter().any(|word| !word.contains('/'));
             for text in self.blobs.iter().filter_map(|blob| blob.text()) {
-                each_word(text, |word| {
-                    if shapes.may_have(word) {
-                        found.extend(new.get(word).copied());
-                    }
-                });
+                each_path(text, &mut take);
+                if has_names {
+                    each_name(text, &mut take);
+                }
             }
             known.extend(new.iter().map(|word| (Box::from(*word), found.contains(word))));
         }
@@ -158,40 +163,43 @@ const PARTS: [Part; 256] = {
     parts
 };
 
-/// Calls `found` with the names in a text, and the last two and three components of its
-/// paths.
-fn each_word<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+fn part(byte: u8) -> Part {
+    PARTS[byte as usize]
+}
+
+/// Calls `found` with the names in a text.
+fn each_name<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
-    let mut name = 0;
-    // Where the last three components of the path begin, and how many it has.
-    let (mut begins, mut components) = ([0; 3], 1);
+    let mut start = 0;
     for at in 0..=bytes.len() {
-        let part = bytes.get(at).map_or(Part::Nothing, |byte| PARTS[*byte as usize]);
-        if part == Part::Name {
+        if bytes.get(at).is_some_and(|byte| part(*byte) == Part::Name) {
             continue;
         }
-        if name < at {
-            found(&text[name..at]);
+        if start < at {
+            found(&text[start..at]);
         }
-        name = at + 1;
-        if part == Part::Nothing {
-            if components >= 2 {
-                found(&text[begins[1]..at]);
-            }
-            if components >= 3 {
-                found(&text[begins[0]..at]);
-            }
-            (begins, components) = ([at + 1; 3], 1);
-        } else if bytes[at] == b'/' {
-            begins = [begins[1], begins[2], at + 1];
-            components += 1;
+        start = at + 1;
+    }
+}
+
+/// Calls `found` with the last two and three components of the paths in a text.
+fn each_path<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let is_outside = |byte: &u8| part(*byte) == Part::Nothing;
+    let mut read = 0;
+    while let Some(slash) = memchr::memchr(b'/', &bytes[read..]).map(|at| read + at) {
+        let start = bytes[read..slash].iter().rposition(is_outside).map_or(read, |at| read + at + 1);
+        let end = bytes[slash..].iter().position(is_outside).map_or(bytes.len(), |at| slash + at);
+        for count in [2, 3] {
+            last_components(&text[start..end], count).into_iter().for_each(&mut found);
         }
+        read = end;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::each_word;
+    use super::{each_name, each_path};
 
     #[test]
     fn a_word_is_no_part_of_another() {
@@ -211,7 +219,9 @@ mod tests {
             ("für/media/ns.yaml", "media/ns.yaml", true),
         ] {
             let mut is_found = false;
-            each_word(text, |found| is_found |= found == word);
+            let mut take = |found: &str| is_found |= found == word;
+            each_name(text, &mut take);
+            each_path(text, &mut take);
             assert_eq!(is_found, holds, "{text} {word}");
         }
     }

@@ -33,7 +33,14 @@ pub(super) fn check(
         Some(_) => patches::unused(world).par_iter().map(|patch| checks.patch(patch)).collect(),
         None => Vec::new(),
     };
-    let ((documents, objects), (patches, clusters)) = rayon::join(
+    let repository = |rule: &&'static Rule| {
+        let mut checked = Checked::default();
+        if let Check::Repository(check) = rule.check {
+            checked.run(rule, |reporter| check(context, reporter));
+        }
+        checked
+    };
+    let ((documents, objects), (patches, (clusters, repository))) = rayon::join(
         || {
             let document = |file: &&Arc<File>| checks.document(file);
             rayon::join(
@@ -46,7 +53,10 @@ pub(super) fn check(
         },
         || {
             rayon::join(of_patches, || {
-                world.clusters.par_iter().enumerate().flat_map_iter(cluster).collect::<Vec<Noted>>()
+                rayon::join(
+                    || world.clusters.par_iter().enumerate().flat_map_iter(cluster).collect::<Vec<Noted>>(),
+                    || rules.par_iter().map(repository).collect::<Vec<Checked>>(),
+                )
             })
         },
     );
@@ -62,11 +72,7 @@ pub(super) fn check(
         patches.into_iter().for_each(|one| all.append(one));
         clusters.into_iter().for_each(|one| one.give(&mut all));
     }
-    for rule in rules {
-        if let Check::Repository(check) = rule.check {
-            all.run(rule, |reporter| check(context, reporter));
-        }
-    }
+    repository.into_iter().for_each(|one| all.append(one));
     (all, noted)
 }
 

@@ -15,9 +15,10 @@ mod textual;
 
 use super::{File, Snapshot};
 use crate::lang::yaml::{FilePath, Location};
-use aho_corasick::AhoCorasick;
 use base64::Engine;
-use finder::Finder;
+use finder::Finder as WordFinder;
+use memchr::memmem::Finder;
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,7 +37,7 @@ pub(crate) struct Region {
     words: Vec<HiddenValue>,
     /// Names that are shown, whatever else is called so.
     names: Vec<Box<str>>,
-    finder: OnceLock<Finder>,
+    finder: OnceLock<WordFinder>,
 }
 
 /// A hidden value.
@@ -73,8 +74,8 @@ impl Region {
         }
     }
 
-    fn finder(&self) -> &Finder {
-        self.finder.get_or_init(|| Finder::of(&self.words, &self.names))
+    fn finder(&self) -> &WordFinder {
+        self.finder.get_or_init(|| WordFinder::of(&self.words, &self.names))
     }
 }
 
@@ -133,18 +134,24 @@ fn is_secret(kind: &str) -> bool {
 /// Words one of which stands in each text that is about Secrets. The capital is missing where
 /// somebody has misspelt it, and in `secretGenerator`. Operations name no kind, only the path
 /// of what they change.
-static TELLING: LazyLock<AhoCorasick> =
-    LazyLock::new(|| AhoCorasick::new(["ecret", "stringData", "/data"]).expect("constant words"));
+static TELLING: LazyLock<[Finder<'_>; 3]> =
+    LazyLock::new(|| ["ecret", "stringData", "/data"].map(|word| Finder::new(word)));
 
 /// Whether a text may be about Secrets at all.
 fn may_hold(bytes: &[u8]) -> bool {
-    TELLING.is_match(bytes)
+    TELLING.iter().any(|word| word.find(bytes).is_some())
 }
 
 /// Where the words stand in a part of a text that say so, in order.
 fn telling_words(text: &str, part: Range<u32>) -> Vec<Range<u32>> {
-    let part = aho_corasick::Input::new(text).range(part.start as usize..part.end as usize);
-    TELLING.find_iter(part).map(|found| found.start() as u32..found.end() as u32).collect()
+    let bytes = &text.as_bytes()[part.start as usize..part.end as usize];
+    let places = TELLING.iter().flat_map(|word| {
+        let length = word.needle().len() as u32;
+        word.find_iter(bytes).map(move |at| part.start + at as u32..part.start + at as u32 + length)
+    });
+    let mut places: Vec<Range<u32>> = places.collect();
+    places.sort_unstable_by_key(|place| place.start);
+    places
 }
 
 /// The regions of a file that its own text tells.
@@ -235,6 +242,9 @@ impl Snapshot {
     /// The hidden values of all files of this tree that are hidden in other places as
     /// well.
     pub(crate) fn hidden_words(&self) -> impl Iterator<Item = &str> {
+        self.files().par_iter().with_min_len(16).for_each(|file| {
+            self.regions_in(file);
+        });
         let files = self.files().iter();
         let regions = files.flat_map(|file| self.regions_in(file).list.iter().chain(self.made_of(file)));
         let words = regions.flat_map(|region| &region.words);

@@ -197,6 +197,9 @@ fn copies_of_made(node: NodeRef<'_>, found: &mut Vec<Derived<'_>>) {
         "/spec/target/template/metadata/annotations",
         "/spec/template/metadata/annotations",
     ];
+    if !found.iter().any(|one| one.kind == SECRET) {
+        return;
+    }
     let is_copied = TEMPLATES.iter().any(|pointer| is_copied_by(node.entries_at(pointer)));
     if is_copied && pod_template_absent(node) {
         for one in found.iter_mut().filter(|one| one.kind == SECRET) {

@@ -297,7 +297,8 @@ pub(crate) fn references<'a>(id: &ObjectId, node: NodeRef<'a>) -> Vec<WorkloadRe
         POD.iter().for_each(|field| read_all(id, spec, field, prefix, &mut found));
     }
     fields(id).iter().for_each(|field| read_all(id, node, field, "", &mut found));
-    if let Some(values) = node.at("/spec/values").filter(|_| kinds::is_helm_release(id)) {
+    let values = || node.at("/spec/values");
+    if let Some(values) = kinds::is_helm_release(id).then(values).flatten() {
         let target = node.at("/spec/targetNamespace").filter(|target| !target.is_null());
         let namespace = match target {
             Some(target) => target.as_str(),

@@ -21,8 +21,10 @@ use crate::sources::values::{self, Values};
 use crate::world::build::BuiltObject;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A HelmRelease of a cluster.
 #[derive(Clone, Debug)]
@@ -257,16 +259,31 @@ impl KnownReleases {
 
 /// The objects of the files, by kind and name: their numbers in [`Snapshot::objects`].
 #[derive(Debug)]
-struct WrittenIndex(FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>);
+struct WrittenIndex {
+    numbers: FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>,
+    sources: Mutex<FxHashMap<(Arc<str>, Arc<str>), Arc<SourcesOfName>>>,
+}
+
+/// The sources of a kind and name by namespace: which is the first, and what it says; `None`
+/// where another one says something else.
+type SourcesOfName = FxHashMap<Option<Arc<str>>, Option<(u32, Arc<SourceText>)>>;
+
+/// What a source says of where charts come from.
+type SourceText = [Option<Value>; 6];
+
+fn source_text(node: NodeRef<'_>) -> SourceText {
+    ["/spec/url", "/spec/ref", "/spec/layerSelector", "/spec/chart", "/spec/version", "/spec/sourceRef"]
+        .map(|pointer| node.at(pointer).map(to_json))
+}
 
 impl WrittenIndex {
     fn of(snapshot: &Snapshot) -> WrittenIndex {
-        let mut all: FxHashMap<_, Vec<u32>> = FxHashMap::default();
+        let mut numbers: FxHashMap<_, Vec<u32>> = FxHashMap::default();
         for (number, object) in snapshot.objects().iter().enumerate() {
             let key = (object.id.kind.clone(), object.id.name.clone());
-            all.entry(key).or_default().push(number as u32);
+            numbers.entry(key).or_default().push(number as u32);
         }
-        WrittenIndex(all)
+        WrittenIndex { numbers, sources: Mutex::default() }
     }
 
     /// The objects of a namespace, and of none, which an overlay may give.
@@ -275,7 +292,7 @@ impl WrittenIndex {
         snapshot: &'s Snapshot,
         (kind, namespace, name): (&str, Option<&'s str>, &str),
     ) -> impl Iterator<Item = &'s Node> {
-        let numbers = self.0.get(&(kind.into(), name.into())).map_or(&[][..], Vec::as_slice);
+        let numbers = self.numbers.get(&(kind.into(), name.into())).map_or(&[][..], Vec::as_slice);
         let named = numbers.iter().filter_map(|number| snapshot.objects().get(*number as usize));
         named
             .filter(move |object| {
@@ -284,26 +301,44 @@ impl WrittenIndex {
             .map(|object| &object.node)
     }
 
-    /// The source, or the HelmChart, of that name; `None` where several say different things.
+    /// The source, or the HelmChart, of that name in a namespace or in none; `None` where
+    /// several say different things.
     fn source(&self, snapshot: &Snapshot, kind: &str, namespace: Option<&str>, name: &str) -> Option<Node> {
         if !matches!(kind, "HelmRepository" | "OCIRepository" | "HelmChart") {
             return None;
         }
-        let said = |node: &Node| {
-            [
-                "/spec/url",
-                "/spec/ref",
-                "/spec/layerSelector",
-                "/spec/chart",
-                "/spec/version",
-                "/spec/sourceRef",
-            ]
-            .map(|pointer| node.get_ref().at(pointer).map(to_json))
-        };
-        let mut named = self.named(snapshot, (kind, namespace, name));
-        let first = named.next()?;
-        let own = said(first);
-        named.all(|other| said(other) == own).then(|| first.clone())
+        let (kind, name) = (Arc::<str>::from(kind), Arc::<str>::from(name));
+        let mut known = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let sources = known.entry((kind, name));
+        let sources = sources.or_insert_with_key(|key| Arc::new(self.sources_of(snapshot, key))).clone();
+        drop(known);
+        let own = namespace.map(|namespace| sources.get(&Some(namespace.into())));
+        let mut first: Option<&(u32, Arc<SourceText>)> = None;
+        for found in [sources.get(&None), own.flatten()].into_iter().flatten() {
+            let found = found.as_ref()?;
+            if first.is_some_and(|first| first.1 != found.1) {
+                return None;
+            }
+            first = Some(first.filter(|first| first.0 < found.0).unwrap_or(found));
+        }
+        Some(snapshot.objects().get(first?.0 as usize)?.node.clone())
+    }
+
+    fn sources_of(&self, snapshot: &Snapshot, key: &(Arc<str>, Arc<str>)) -> SourcesOfName {
+        let mut sources = SourcesOfName::default();
+        for number in self.numbers.get(key).into_iter().flatten() {
+            let Some(object) = snapshot.objects().get(*number as usize) else { continue };
+            let text = source_text(object.node.get_ref());
+            match sources.entry(object.id.namespace.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert(Some((*number, Arc::new(text))))),
+                Entry::Occupied(mut entry) => {
+                    if entry.get().as_ref().is_some_and(|(_, first)| **first != text) {
+                        entry.insert(None);
+                    }
+                }
+            }
+        }
+        sources
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Entry, EntryRef, Node, NodeRef, Source, follow, source_text};
 use crate::lang::yaml::resolve::ScalarStyle;
-use crate::lang::yaml::tape::{NONE, TokenKind};
+use crate::lang::yaml::tape::{Document, NONE, TokenKind};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -156,8 +156,7 @@ pub(super) fn map_keys<'a>(
 /// The token of a key's value in the map at `token`, without making entries of
 /// those before it.
 #[inline]
-pub(super) fn tape_value(source: &Arc<Source>, token: u32, key: &str) -> Option<u32> {
-    let document = source.document();
+pub(super) fn tape_value(source: &Arc<Source>, document: &Document, token: u32, key: &str) -> Option<u32> {
     if let Ok(found) = document.large_maps.find(source, token, key) {
         return found.map(|key| follow(source, document.tokens[key as usize].next));
     }

@@ -40,6 +40,7 @@ pub struct Source {
 
 impl Source {
     /// The document's tape.
+    #[inline]
     pub fn document(&self) -> &Document {
         &self.stream.documents[self.index as usize]
     }

@@ -69,6 +69,7 @@ impl<'a> NodeRef<'a> {
     }
 
     /// What it is.
+    #[inline]
     pub fn kind(self) -> NodeKind {
         match self {
             NodeRef::Source(source, token) => match source.document().tokens[token as usize].kind {
@@ -114,11 +115,13 @@ impl<'a> NodeRef<'a> {
     }
 
     /// Whether it is a map.
+    #[inline]
     pub fn is_map(self) -> bool {
         self.kind() == NodeKind::Map
     }
 
     /// Whether it is a list.
+    #[inline]
     pub fn is_seq(self) -> bool {
         self.kind() == NodeKind::Seq
     }
@@ -293,19 +296,24 @@ impl<'a> NodeRef<'a> {
 
     /// The value of a key of a map. Below an unknown node everything is that
     /// unknown node.
+    #[inline]
     pub fn get(self, key: &str) -> Option<NodeRef<'a>> {
-        if self.kind() == NodeKind::Unknown {
-            return Some(self);
-        }
         match self {
-            NodeRef::Source(source, token) if self.is_map() && !source.document().merges => {
-                tape_value(source, token, key).map(|value| NodeRef::Source(source, value))
+            NodeRef::Source(source, token) => {
+                let document = source.document();
+                if document.tokens[token as usize].kind != TokenKind::Mapping {
+                    return None;
+                }
+                if document.merges {
+                    return self.entry(key).map(|entry| entry.value);
+                }
+                tape_value(source, document, token, key).map(|value| NodeRef::Source(source, value))
             }
             NodeRef::Built(built) => match &built.value {
                 Value::Map(entries) => entries.find(key).map(|at| entries[at].value.get_ref()),
+                Value::Unknown(_) => Some(self),
                 _ => None,
             },
-            NodeRef::Source(..) => self.entry(key).map(|entry| entry.value),
         }
     }
 
@@ -323,11 +331,9 @@ impl<'a> NodeRef<'a> {
     pub fn at(self, pointer: &str) -> Option<NodeRef<'a>> {
         let mut node = self;
         for segment in pointer_segments(pointer) {
-            node = match node.kind() {
-                NodeKind::Unknown => return Some(node),
-                NodeKind::Map => node.get(&segment)?,
-                NodeKind::Seq => node.items().nth(segment.parse().ok()?)?,
-                NodeKind::Scalar => return None,
+            node = match node.is_seq() {
+                true => node.items().nth(segment.parse().ok()?)?,
+                false => node.get(&segment)?,
             };
         }
         Some(node)

@@ -22,12 +22,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let group = view.id.group();
     let is_flux = group.ends_with(".toolkit.fluxcd.io")
         || matches!(group, "source.extensions.fluxcd.io" | "fluxcd.controlplane.io");
-    let names_a_gate = view.node.items_at("/spec/gates").any(|item| item.at("/name").is_some());
-    let location = view.node.entries_at("/spec").find(|entry| entry.key == "gates");
-    let location = location.and_then(|entry| entry.key_location());
-    let (true, true, Some(location)) = (is_flux, names_a_gate, location) else {
+    if !is_flux || !view.node.items_at("/spec/gates").any(|item| item.at("/name").is_some()) {
         return;
-    };
+    }
+    let entry = view.node.entries_at("/spec").find(|entry| entry.key == "gates");
+    let Some(location) = entry.and_then(|entry| entry.key_location()) else { return };
     if is_refused(view) {
         return;
     }

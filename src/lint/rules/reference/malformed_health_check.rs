@@ -25,6 +25,9 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for (object, reference) in local_references(view) {
+        if reference.role != Role::HealthCheck {
+            continue;
+        }
         let node = object.node.get_ref();
         // Ignored under `wait`.
         let waits = node.at("/spec/wait").and_then(NodeRef::as_bool).unwrap_or(false);
@@ -33,7 +36,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .iter()
                 .all(|field| entry.get(field).is_none_or(|value| !value.is_unknown()))
         });
-        if reference.role != Role::HealthCheck || waits || !known {
+        if waits || !known {
             continue;
         }
         let Some(location) = place(node.at(&reference.pointer), reference.name_node) else { continue };

@@ -398,14 +398,16 @@ fn own_source<'a>(
     {
         return None;
     }
+    if !cluster.applied.iter().any(|applied| applied.id == object.id && applied.assumed) {
+        return None;
+    }
     let named = |wanted: &str| {
         let wanted = Called { name: wanted.into(), ..own.clone() };
         let names =
             |applied: &&Applied| source_of(&applied.id, applied.node.get_ref()).as_ref() == Some(&wanted);
         cluster.applied.iter().filter(names).count()
     };
-    let is_here = cluster.applied.iter().any(|applied| applied.id == object.id && applied.assumed);
-    (is_here && named(&own.name) > named(name)).then_some(&*own.name)
+    (named(&own.name) > named(name)).then_some(&*own.name)
 }
 
 /// Whether more is unknown than parts of what is built here.

@@ -28,6 +28,16 @@ fn kustomization(name: &str, path: &str, rest: &str) -> String {
     )
 }
 
+/// A repository, and a release of a chart of it; `place` follows their names.
+fn release_and_repository(place: &str) -> String {
+    format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: charts{place}}}\n\
+         spec: {{interval: 1h, url: 'https://charts.example.com'}}\n---\n\
+         apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: cache{place}}}\n\
+         spec: {{interval: 5m, chart: {{spec: {{chart: c, version: 1.2.3, sourceRef: {{kind: HelmRepository, name: charts}}}}}}}}\n---\n"
+    )
+}
+
 fn config_map(name: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\ndata: {{a: b}}\n---\n"
@@ -288,6 +298,24 @@ const GENERATORS: &[Generator] = &[
             ) + &config_map(&format!("v{at}"))
         };
         files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &each(count, release))])
+    }),
+    ("releases of repositories of one name", 25, |count| {
+        let mut sync = SYNC.to_owned();
+        let mut found = Vec::new();
+        for at in 0..count {
+            let target = format!("  targetNamespace: n{at}\n");
+            sync += &kustomization(&format!("a{at}"), &format!("./apps/a{at}"), &target);
+            found.push((format!("apps/a{at}/app.yaml"), release_and_repository("")));
+        }
+        found.push(("clusters/a/sync.yaml".to_owned(), sync));
+        found
+    }),
+    ("releases of repositories of one name that nothing applies", 25, |count| {
+        let app = |at| {
+            let text = release_and_repository(&format!(", namespace: n{at}"));
+            (format!("apps/a{at}/app.yaml"), text)
+        };
+        (0..count).map(app).collect()
     }),
     ("clusters of one set of apps", 8, |count| {
         let mut found = files(&[("apps/a.yaml", each(4, |at| config_map(&format!("c{at}"))))]);

@@ -6,6 +6,9 @@ use super::{Refusal, dotted, known};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::lint::{Level, ObjectView, Reporter};
 
+/// The only scalar that is looked at.
+const MODE: &str = "defaultMode";
+
 /// Levels of values that are looked at.
 const DEPTH: usize = 40;
 
@@ -23,9 +26,13 @@ pub(super) fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         for entry in node.entries() {
+            let is_inner = entry.value.is_map() || entry.value.is_seq();
+            if !is_inner && entry.key != MODE {
+                continue;
+            }
             let inner = pointer_join(&pointer, &entry.key);
             shape(&entry.key, &inner, entry.value, &mut refusals);
-            if entry.value.is_map() || entry.value.is_seq() {
+            if is_inner {
                 open.push((inner, entry.value, depth + 1));
             }
         }
@@ -59,7 +66,7 @@ fn shape<'a>(key: &str, pointer: &str, value: NodeRef<'a>, refusals: &mut Vec<Re
                 refusals.push(Refusal::new(pointer, refused, format!("is false beside {beside}"), help));
             }
         }
-        "defaultMode" => {
+        MODE => {
             // Any number of a chart's own may be called so; one like an octal is meant as a mode.
             if let Some(mode) = value.as_int().filter(|mode| is_octal(*mode)) {
                 let (what, help) = beyond_modes(mode);
