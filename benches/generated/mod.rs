@@ -119,3 +119,41 @@ pub(crate) fn write_overlays(root: &Path, objects: usize, overlays: usize) -> us
     }
     bytes
 }
+
+/// Clusters that apply one directory of ConfigMaps, each by a Kustomization of its own that
+/// changes nothing.
+pub(crate) fn write_shared(root: &Path, clusters: &[&str], objects: usize) {
+    write_fleet(root, clusters, 0);
+    for cluster in clusters {
+        let text = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: apps\n  \
+                    namespace: flux-system\nspec:\n  interval: 10m\n  path: ./apps\n  prune: true\n  sourceRef:\n    \
+                    kind: GitRepository\n    name: flux-system\n";
+        fs::write(root.join(format!("clusters/{cluster}/apps.yaml")), text).unwrap();
+    }
+    fs::create_dir_all(root.join("apps")).unwrap();
+    let object = |number: usize| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: config-{number}\n  namespace: default\ndata:\n  \
+             number: \"{number}\"\n---\n"
+        )
+    };
+    fs::write(root.join("apps/all.yaml"), (0..objects).map(object).collect::<String>()).unwrap();
+}
+
+/// Files of some bytes each, of ConfigMaps with long texts, that one cluster applies.
+pub(crate) fn write_huge(root: &Path, files: usize, bytes: usize) {
+    write_shared(root, &["production"], 0);
+    let line = "    a line of a text that somebody wrote for people to read\n";
+    let text = line.repeat(64 * 1024 / line.len());
+    for file in 0..files {
+        let object = |number: usize| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: text-{file}-{number}\n  namespace: default\ndata:\n  \
+                 text: |\n{text}---\n"
+            )
+        };
+        let all: String = (0..bytes / text.len()).map(object).collect();
+        fs::write(root.join(format!("apps/text-{file}.yaml")), all).unwrap();
+    }
+    fs::remove_file(root.join("apps/all.yaml")).unwrap();
+}

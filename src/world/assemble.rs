@@ -15,7 +15,7 @@ use super::{releases, unreached};
 use crate::config::Config;
 use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Node};
-use crate::model::{Certainty, kinds};
+use crate::model::{Certainty, ObjectId, kinds};
 use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -115,6 +115,7 @@ fn assemble(
     let mut joined = Joined {
         world: &mut world,
         distinct: FxHashMap::default(),
+        ids: Vec::new(),
         used: FxHashSet::default(),
         settings: None,
     };
@@ -163,6 +164,8 @@ struct Joined<'w> {
     world: &'w mut World,
     /// Objects that are known, by their nodes.
     distinct: FxHashMap<(usize, u32), u32>,
+    /// Their names, which the indices of the clusters share.
+    ids: Vec<Arc<ObjectId>>,
     /// Files that the clusters read.
     used: FxHashSet<FilePath>,
     /// What the clusters have in common, which holds for what none of them
@@ -234,8 +237,9 @@ impl Joined<'_> {
             Node::Source(source, token) => (Arc::as_ptr(source) as usize, *token),
             Node::Built(built) => (Arc::as_ptr(built) as usize, u32::MAX),
         };
-        let objects = &mut self.world.objects;
+        let (objects, ids) = (&mut self.world.objects, &mut self.ids);
         let object = *self.distinct.entry(identity).or_insert_with(|| {
+            ids.push(Arc::new(id.clone()));
             objects.push(Effective {
                 id: id.clone(),
                 node: built.node.clone(),
@@ -246,6 +250,8 @@ impl Joined<'_> {
             });
             objects.len() as u32 - 1
         });
+        let known = &ids[object as usize];
+        let id = if **known == id { known.clone() } else { Arc::new(id) };
         let member = cluster.add(&id, Member { object, target, maker });
         objects[object as usize].members.push((number, member));
     }

@@ -495,7 +495,7 @@ impl Cluster {
 
     /// The member of an identity on a target.
     pub fn find(&self, target: &ApplyTarget, name: Name<'_>) -> Option<&Member> {
-        let member = self.index.get(target, name)?;
+        let member = self.index.get(&self.members, target, name)?;
         Some(&self.members[member as usize])
     }
 
@@ -512,11 +512,10 @@ impl Cluster {
         named.filter(|at| self.applied[*at as usize].id.namespace.as_deref() == namespace).collect()
     }
 
-    fn add(&mut self, id: &ObjectId, member: Member) -> u32 {
-        let at = self.members.len() as u32;
-        self.index.add(&member.target, id, at);
+    fn add(&mut self, id: &Arc<ObjectId>, member: Member) -> u32 {
         self.members.push(member);
-        at
+        self.index.add(&self.members, id);
+        self.members.len() as u32 - 1
     }
 }
 

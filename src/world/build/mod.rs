@@ -138,11 +138,11 @@ pub fn build(
     let metadata = kustomization.at("/spec/commonMetadata").filter(|node| !node.is_null());
     let metadata_place = kustomization.location_at("/spec/commonMetadata");
     let substitutes = variables.runs() != Some(false);
+    // What stays as it is is shared with all who build it.
     for object in &mut build.objects {
-        let object = Arc::make_mut(object);
         let built = object.node.clone();
         if decrypts && let Some(decrypted) = decrypt::decrypt(object.node.get_ref()) {
-            object.node = decrypted;
+            Arc::make_mut(object).node = decrypted;
         }
         if substitutes
             && !substitute::opts_out(object.node.get_ref())
@@ -157,19 +157,20 @@ pub fn build(
             });
         }
         if let Some(metadata) = metadata {
+            let object = Arc::make_mut(object);
             for field in ["labels", "annotations"] {
                 set_common_metadata(&mut object.node, field, metadata, metadata_place.as_ref());
             }
         }
-        let view = object.node.get_ref();
         if !object.node.is(&built) {
-            object.id = ObjectId::of(view);
+            let id = ObjectId::of(object.node.get_ref());
+            Arc::make_mut(object).id = id;
         }
         if object.id.is_none() {
             build.partial.push((
                 Unchecked::UnknownKind,
                 "an object of unknown kind".to_owned(),
-                view.location(),
+                object.node.get_ref().location(),
             ));
         }
     }
@@ -181,7 +182,7 @@ pub fn build(
 /// # Errors
 /// Why it is not replaced.
 fn substituted(
-    object: &mut BuiltObject,
+    object: &mut Arc<BuiltObject>,
     variables: &Variables,
     strict: bool,
     size: &mut u64,
@@ -195,9 +196,11 @@ fn substituted(
         let limit = kustomize::OUTPUT_LIMIT >> 20;
         return Err((ErrorClass::Limit, format!("its substituted objects come to more than {limit} MiB")));
     }
-    object.node = substituted.node;
-    if variables.runs() == Some(true) {
-        object.problems = substituted.problems;
+    if !substituted.node.is(&object.node) {
+        Arc::make_mut(object).node = substituted.node;
+    }
+    if variables.runs() == Some(true) && object.problems != substituted.problems {
+        Arc::make_mut(object).problems = substituted.problems;
     }
     Ok(())
 }
