@@ -236,7 +236,7 @@ pub(super) fn hook_words(release: &Release, action: &str) -> Vec<String> {
             let events = events.and_then(NodeRef::text);
             events.is_some_and(|events| events.split(',').any(|own| own.trim().eq_ignore_ascii_case(&event)))
         });
-        let ids: Vec<&ObjectId> = runs.filter_map(|hook| hook.id.as_ref()).collect();
+        let ids: Vec<&ObjectId> = runs.filter_map(|hook| hook.id.as_deref()).collect();
         // What runs is told; what is made for it only where nothing runs.
         let running = |id: &&&ObjectId| matches!(&*id.kind, "Job" | "Pod");
         let names = |ids: &mut dyn Iterator<Item = &&ObjectId>| ids.map(|id| id.to_string()).collect();

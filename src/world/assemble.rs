@@ -75,7 +75,7 @@ fn grow_sent(repository: &Repository<'_>, entries: &[EntryPoint], grown: &mut Ve
             for (id, object, to, _) in &one.objects {
                 if matches!(to, ApplyTarget::Remote(by) if cluster.is_reached_by(by)) {
                     if kinds::is_kustomization(id) {
-                        entry.kustomizations.push((id.clone(), object.node.clone()));
+                        entry.kustomizations.push(((**id).clone(), object.node.clone()));
                     }
                     entry.overlay.push(object.clone());
                 }
@@ -180,7 +180,7 @@ impl Joined<'_> {
         world.builds.entry(one.root.clone()).or_default().extend(one.builds);
         let read = || {
             Settings::read(
-                one.objects.iter().map(|(id, built, _, _)| (id, built.node.get_ref())),
+                one.objects.iter().map(|(id, built, _, _)| (&**id, built.node.get_ref())),
                 snapshot,
                 &repository.installs,
                 &one.root,
@@ -239,9 +239,9 @@ impl Joined<'_> {
         };
         let (objects, ids) = (&mut self.world.objects, &mut self.ids);
         let object = *self.distinct.entry(identity).or_insert_with(|| {
-            ids.push(Arc::new(id.clone()));
+            ids.push(id.clone());
             objects.push(Effective {
-                id: id.clone(),
+                id: (*id).clone(),
                 node: built.node.clone(),
                 files: built.files.clone(),
                 problems: built.problems.clone(),
@@ -251,7 +251,7 @@ impl Joined<'_> {
             objects.len() as u32 - 1
         });
         let known = &ids[object as usize];
-        let id = if **known == id { known.clone() } else { Arc::new(id) };
+        let id = if *known == id { known.clone() } else { id };
         let member = cluster.add(&id, Member { object, target, maker });
         objects[object as usize].members.push((number, member));
     }

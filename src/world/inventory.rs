@@ -270,7 +270,7 @@ pub(super) fn fill(cluster: &mut Cluster, objects: &[Effective], snapshot: &Snap
     let mut openers: Vec<UnseenMaker> = of_builds.flatten().collect();
     let mut generated = Vec::new();
     for release in cluster.releases.iter().filter(|release| release.target == ApplyTarget::Local) {
-        let hooks = release.hooks.iter().filter_map(|hook| hook.id.clone());
+        let hooks = release.hooks.iter().filter_map(|hook| hook.id.as_deref().cloned());
         generated.extend(hooks.map(|id| (id, format!("a hook of {}", release.id))));
     }
     let known = cluster.known_releases();

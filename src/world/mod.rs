@@ -149,7 +149,7 @@ pub struct Cluster {
 const MAKERS: usize = 64;
 
 /// An object of a cluster that is being made, where it goes and what makes it.
-type PlacedObject = (ObjectId, Arc<build::BuiltObject>, ApplyTarget, Maker);
+type PlacedObject = (Arc<ObjectId>, Arc<build::BuiltObject>, ApplyTarget, Maker);
 
 /// Where an object is applied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

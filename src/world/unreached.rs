@@ -46,7 +46,7 @@ pub(super) fn clusters(
             let files = object.node.get_ref().location().map(|location| (FileRole::Resource, location));
             let files = files.into_iter().collect();
             let built = Arc::new(BuiltObject::new(object.node.clone(), files));
-            (object.id.clone(), built, ApplyTarget::Local, Maker::Entry)
+            (Arc::new(object.id.clone()), built, ApplyTarget::Local, Maker::Entry)
         })
         .collect();
     if !loose.is_empty() {

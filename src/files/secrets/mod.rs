@@ -135,7 +135,7 @@ fn is_secret(kind: &str) -> bool {
 /// somebody has misspelt it, and in `secretGenerator`. Operations name no kind, only the path
 /// of what they change.
 static TELLING: LazyLock<[Finder<'_>; 3]> =
-    LazyLock::new(|| ["ecret", "stringData", "/data"].map(|word| Finder::new(word)));
+    LazyLock::new(|| ["ecret", "stringData", "/data"].map(Finder::new));
 
 /// Whether a text may be about Secrets at all.
 fn may_hold(bytes: &[u8]) -> bool {

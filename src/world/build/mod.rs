@@ -67,13 +67,13 @@ pub struct BuiltObject {
     /// What substitution stumbles over in it.
     pub problems: Vec<SubstitutionProblem>,
     /// The identity that the root states.
-    pub id: Option<ObjectId>,
+    pub id: Option<Arc<ObjectId>>,
 }
 
 impl BuiltObject {
     /// One that nothing was substituted in.
     pub fn new(node: Node, files: Vec<(FileRole, Location)>) -> BuiltObject {
-        let id = ObjectId::of(node.get_ref());
+        let id = ObjectId::of(node.get_ref()).map(Arc::new);
         BuiltObject { node, files, problems: Vec::new(), id }
     }
 }
@@ -163,7 +163,7 @@ pub fn build(
             }
         }
         if !object.node.is(&built) {
-            let id = ObjectId::of(object.node.get_ref());
+            let id = ObjectId::of(object.node.get_ref()).map(Arc::new);
             Arc::make_mut(object).id = id;
         }
         if object.id.is_none() {

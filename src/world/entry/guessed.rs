@@ -243,12 +243,12 @@ fn add_overlay(
     let entry = groups.entry(directory.clone()).or_insert_with(|| EntryPoint::unstated(directory));
     for object in build.objects {
         let node = object.node.get_ref();
-        if let Some(id) = object.id.clone().filter(kinds::is_kustomization)
-            && !entry.kustomizations.iter().any(|(known, _)| *known == id)
+        if let Some(id) = object.id.clone().filter(|id| kinds::is_kustomization(id))
+            && !entry.kustomizations.iter().any(|(known, _)| *known == *id)
         {
             let source = source_of(&id, node).filter(|source| own.contains(source));
             entry.source = entry.source.take().or(source);
-            entry.kustomizations.push((id, object.node.clone()));
+            entry.kustomizations.push(((*id).clone(), object.node.clone()));
         }
         entry.overlay.push(object);
     }

@@ -68,5 +68,5 @@ pub(super) fn by_hand(snapshot: &Snapshot, entry: &EntryPoint, grown: &Grown) ->
 pub(super) fn as_written(id: &ObjectId, node: &Node) -> PlacedObject {
     let place = node.get_ref().location().map(|location| (FileRole::Resource, location));
     let built = BuiltObject::new(node.clone(), place.into_iter().collect());
-    (id.clone(), Arc::new(built), ApplyTarget::Local, Maker::Entry)
+    (Arc::new(id.clone()), Arc::new(built), ApplyTarget::Local, Maker::Entry)
 }

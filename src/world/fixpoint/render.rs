@@ -66,17 +66,19 @@ impl RoundWalk<'_, '_> {
             if id.is(kinds::OPERATOR, "ResourceSet") && depth < SET_DEPTH {
                 if let Some((made, is_complete)) = made_by(&self.providers, &id, node) {
                     let of_set = Maker::ResourceSet(self.out.sets.len() as u32);
+                    let id = (*id).clone();
                     self.out.sets.push(ResourceSet { id, node: object.node.clone(), maker, is_complete });
                     inner.extend(made.into_iter().rev().map(|object| (object, of_set, depth + 1)));
                 }
             } else if kinds::is_kustomization(&id) {
                 if self.seen.insert(identity_of(&id, node)) && self.queue.len() < LIMIT {
                     let parent = release.maker.kustomization();
+                    let id = (*id).clone();
                     self.queue.push(Due { id, node: object.node.clone(), parent, maker });
                 }
             } else if kinds::is_helm_release(&id) {
                 if depth >= SET_DEPTH || self.rendering.known.contains(&identity_of(&id, node)) {
-                    release.unfollowed.push(id);
+                    release.unfollowed.push((*id).clone());
                 } else {
                     self.rendering.pending.push(((id, object, ApplyTarget::Local, maker), depth + 1));
                 }

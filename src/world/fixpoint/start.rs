@@ -72,7 +72,7 @@ impl<'a> Start<'a> {
                 .collect()
         };
         let settings = || {
-            let placed = grown.objects.iter().map(|(id, built, ..)| (id, built.node.get_ref()));
+            let placed = grown.objects.iter().map(|(id, built, ..)| (&**id, built.node.get_ref()));
             settings(self.repository, self.entry, &self.target, placed)
         };
         (self.objects, self.settings) = rayon::join(objects, settings);

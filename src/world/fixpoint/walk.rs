@@ -144,7 +144,7 @@ impl RoundWalk<'_, '_> {
                 {
                     let of_set = Maker::ResourceSet(self.out.sets.len() as u32);
                     let node = object.node.clone();
-                    self.out.sets.push(ResourceSet { id: id.clone(), node, maker, is_complete });
+                    self.out.sets.push(ResourceSet { id: (*id).clone(), node, maker, is_complete });
                     made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
                 }
                 if self.follows
@@ -153,7 +153,7 @@ impl RoundWalk<'_, '_> {
                     && self.seen.insert(identity_of(&id, node))
                 {
                     self.follow(Due {
-                        id: id.clone(),
+                        id: (*id).clone(),
                         node: object.node.clone(),
                         parent: Some(index),
                         maker,

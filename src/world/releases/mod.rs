@@ -261,8 +261,11 @@ impl KnownReleases {
 #[derive(Debug)]
 struct WrittenIndex {
     numbers: FxHashMap<(Arc<str>, Arc<str>), Vec<u32>>,
-    sources: Mutex<FxHashMap<(Arc<str>, Arc<str>), Arc<SourcesOfName>>>,
+    sources: Mutex<KnownSources>,
 }
+
+/// By kind and name.
+type KnownSources = FxHashMap<(Arc<str>, Arc<str>), Arc<SourcesOfName>>;
 
 /// The sources of a kind and name by namespace: which is the first, and what it says; `None`
 /// where another one says something else.
@@ -392,7 +395,7 @@ impl Renderer<'_> {
             remote => remote.clone(),
         };
         let mut release = Release {
-            id: id.clone(),
+            id: (**id).clone(),
             node: built.node.clone(),
             maker: *maker,
             target,

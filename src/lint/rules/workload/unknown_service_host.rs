@@ -138,7 +138,12 @@ struct PlacedHost<'t> {
 /// Whether a text may hold a host: of most texts nothing more is looked at.
 fn may_hold(text: &str) -> bool {
     let (colon, dot) = (text.contains(':'), text.contains('.'));
-    colon && dot || dot && text.contains(".svc") || colon && text.contains("://")
+    match (colon, dot) {
+        (true, true) => true,
+        (true, false) => text.contains("://"),
+        (false, true) => text.contains(".svc"),
+        (false, false) => false,
+    }
 }
 
 /// The namespace of who reads the texts of an object.
