@@ -1,13 +1,16 @@
 //! What an editor waits for: from a key to the diagnostics of the whole repository,
 //! hover and completion, with the real server over standard input and output, in the
-//! ten largest repositories of the corpus. docs/performance.md has the figures.
+//! ten largest repositories of the corpus, and in a generated one of 10,000 files; and what
+//! the server holds after 10,000 keys. docs/performance.md has the figures.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/it/support/corpus.rs"]
 mod corpus;
+mod generated;
 
 use corpus::{Corpus, manifests};
+use generated::write_fleet;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,19 +22,25 @@ use std::time::{Duration, Instant};
 const FILES: usize = 20;
 
 fn main() {
-    let Some(corpus) = Corpus::find() else {
-        println!("skipped: no corpus");
-        return;
-    };
-    let roots = fs::read_dir(corpus.root()).unwrap().map(|entry| entry.unwrap().path());
-    let mut sized: Vec<(usize, PathBuf)> =
-        roots.filter(|root| root.is_dir()).map(|root| (manifests(&root).len(), root)).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let large = directory.path().join("generated");
+    write_fleet(&large, &["production"], 2_000);
+    let mut sized: Vec<(usize, PathBuf)> = Vec::new();
+    match Corpus::find() {
+        Some(corpus) => {
+            let roots = fs::read_dir(corpus.root()).unwrap().map(|entry| entry.unwrap().path());
+            sized.extend(roots.filter(|root| root.is_dir()).map(|root| (manifests(&root).len(), root)));
+        }
+        None => println!("skipped: no corpus"),
+    }
     sized.sort();
+    sized.drain(..sized.len().saturating_sub(10));
+    sized.push((manifests(&large).len(), large));
     println!(
         "{:40} {:>6} {:>17} {:>17} {:>17} {:>8}",
         "median and worst, ms", "files", "key", "hover", "completion", "MiB"
     );
-    for (count, root) in sized.into_iter().rev().take(10) {
+    for (count, root) in sized.into_iter().rev() {
         let times = measure(&root);
         let name = root.file_name().unwrap().to_string_lossy().into_owned();
         let [keys, hovers, completions] = times.all.map(|mut all| {
@@ -41,6 +50,36 @@ fn main() {
         });
         println!("{name:40} {count:6} {keys:>17} {hovers:>17} {completions:>17} {:>8}", times.peak);
     }
+    let small = directory.path().join("small");
+    write_fleet(&small, &["production"], 100);
+    held(&small);
+}
+
+/// What the server holds after more and more keys in one file.
+fn held(root: &Path) {
+    let mut client = start(root);
+    let path = root.join("apps/app-7/deployment.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    let uri = format!("file://{}", path.display());
+    let opened = json!({"uri": uri, "languageId": "yaml", "version": 1, "text": text});
+    client.notify("textDocument/didOpen", json!({"textDocument": opened}));
+    client.settle();
+    let line = text.lines().position(|line| line.contains("image:")).unwrap();
+    let end = text.lines().nth(line).unwrap().len();
+    for edit in 1..=10_000 {
+        // A digit more, a digit less.
+        let (from, to, key) = if edit % 2 == 1 { (end, end, "1") } else { (end, end + 1, "") };
+        let at = |character: usize| json!({"line": line, "character": character});
+        let change = json!({"range": {"start": at(from), "end": at(to)}, "text": key});
+        let document = json!({"uri": uri, "version": edit + 1});
+        client
+            .notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": [change]}));
+        client.settle();
+        if matches!(edit, 10 | 100 | 1_000 | 10_000) {
+            println!("after {edit} keys: {} MiB", memory(&client.child, "VmRSS:").unwrap_or_default());
+        }
+    }
+    client.end();
 }
 
 struct Times {
@@ -99,9 +138,15 @@ impl Client {
     fn settle(&mut self) {
         while self.receive()["method"] != "forebay/changed" {}
     }
+
+    fn end(mut self) {
+        self.request("shutdown", Value::Null);
+        self.notify("exit", Value::Null);
+        self.child.wait().unwrap();
+    }
 }
 
-fn measure(root: &Path) -> Times {
+fn start(root: &Path) -> Client {
     let binary = std::env::var("FOREBAY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_forebay").to_owned());
     let mut child = Command::new(binary)
         .arg("lsp")
@@ -118,6 +163,11 @@ fn measure(root: &Path) -> Times {
         .request("initialize", json!({"processId": null, "rootUri": root_uri, "capabilities": capabilities}));
     client.notify("initialized", json!({}));
     client.settle();
+    client
+}
+
+fn measure(root: &Path) -> Times {
+    let mut client = start(root);
     let mut all = [Vec::new(), Vec::new(), Vec::new()];
     let files = manifests(root);
     for path in files.iter().step_by((files.len() / FILES).max(1)).take(FILES) {
@@ -153,16 +203,15 @@ fn measure(root: &Path) -> Times {
         client.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
         client.settle();
     }
-    let peak = peak_memory(&client.child).unwrap_or_default();
-    client.request("shutdown", Value::Null);
-    client.notify("exit", Value::Null);
-    client.child.wait().unwrap();
+    let peak = memory(&client.child, "VmHWM:").unwrap_or_default();
+    client.end();
     Times { all, peak }
 }
 
-/// The most memory that a process held, in MiB; where the system tells.
-fn peak_memory(child: &Child) -> Option<u64> {
+/// What a process holds (`VmRSS:`), or the most that it held (`VmHWM:`), in MiB; where the
+/// system tells.
+fn memory(child: &Child, field: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let line = status.lines().find(|line| line.starts_with(field))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
 }
