@@ -41,8 +41,6 @@ pub(crate) struct Workloads<'a> {
     /// Objects of kinds without a namespace, by kind and name: a `namespace:` of a
     /// kustomization gives them one that the API server ignores.
     without_namespace: FxHashMap<&'a str, FxHashMap<&'a str, &'a Effective>>,
-    /// Kind, namespace where one is written, and name of what no cluster applies.
-    unapplied: FxHashSet<(&'a str, Option<&'a str>, &'a str)>,
     /// What is there several times with different texts: which one counts is not known.
     several: FxHashSet<&'a ObjectId>,
     /// The namespaces of the objects.
@@ -126,7 +124,6 @@ impl<'a> Workloads<'a> {
             operators: Vec::new(),
             names: FxHashMap::default(),
             without_namespace: FxHashMap::default(),
-            unapplied: FxHashSet::default(),
             several: FxHashSet::default(),
             namespaces: FxHashSet::default(),
             usual: OnceLock::new(),
@@ -147,10 +144,6 @@ impl<'a> Workloads<'a> {
         }
         for ((group, kind), names) in named {
             workloads.names.entry(group).or_default().insert(kind, names.into_iter().collect());
-        }
-        for object in world.orphans() {
-            let id = &object.id;
-            workloads.unapplied.insert((&id.kind, id.namespace.as_deref(), &id.name));
         }
         workloads
     }
@@ -273,8 +266,7 @@ impl<'a> Workloads<'a> {
         if let Some(opener) = openers.iter().find(|opener| opener.cause != UnseenMakerKind::ByHand) {
             return TargetState::Absent(Some(UnseenCause::Opener(opener.cause)));
         }
-        let is_unapplied =
-            self.unapplied.contains(&(kind, namespace, name)) || self.unapplied.contains(&(kind, None, name));
+        let is_unapplied = self.world.is_unapplied(kind, namespace, name);
         let cause = match self.hidden_of(group, kind, namespace) {
             Some(of) => Some(UnseenCause::Maker(of)),
             None if is_unapplied => Some(UnseenCause::Unapplied),
@@ -330,7 +322,7 @@ impl<'a> Workloads<'a> {
     /// Whether a cluster that is stated has objects of a kind without a namespace, and no
     /// manifest that it does not apply holds this one.
     pub(crate) fn has_others(&self, kind: &str, name: &str) -> bool {
-        let is_unapplied = self.unapplied.iter().any(|(of, _, known)| *of == kind && *known == name);
+        let is_unapplied = self.world.unapplied_in(kind, name).is_some();
         self.cluster.name.is_some()
             && !is_unapplied
             && self.without_namespace.get(kind).is_some_and(|all| !all.is_empty())

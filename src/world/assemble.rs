@@ -19,7 +19,7 @@ use crate::model::{Certainty, ObjectId, kinds};
 use crate::world::versions::{Installs, Settings};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(super) fn world(
     snapshot: &Arc<Snapshot>,
@@ -103,6 +103,7 @@ fn assemble(
         objects: Vec::new(),
         clusters: Vec::new(),
         orphans: Vec::new(),
+        unapplied: OnceLock::new(),
         has_entry,
         unsettled,
         inputs: std::mem::take(&mut overlays.inputs),

@@ -52,7 +52,7 @@ use crate::world::build::BuildFailure;
 use crate::world::versions::Settings;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// All clusters of a repository and their objects.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct World {
     /// Objects of the source view that no cluster takes in, as indices of
     /// [`Snapshot::objects`]. Empty without entry points.
     pub orphans: Vec<u32>,
+    /// Their namespaces by name and kind, looked up on first use.
+    unapplied: OnceLock<UnappliedNames>,
     /// Whether an entry point was found.
     pub has_entry: bool,
     /// What would be an entry point if its root could be found.
@@ -84,6 +86,9 @@ pub struct World {
     /// What the API servers of its clusters take.
     pub schemas: schemas::Schemas,
 }
+
+/// Namespaces by name and kind.
+type UnappliedNames = FxHashMap<Arc<str>, FxHashMap<Arc<str>, FxHashSet<Arc<str>>>>;
 
 /// An object as Flux would apply it.
 #[derive(Debug)]
@@ -394,6 +399,26 @@ impl World {
     /// The orphans of the source view.
     pub fn orphans(&self) -> impl Iterator<Item = &Object> {
         self.orphans.iter().map(|index| &self.snapshot.objects()[*index as usize])
+    }
+
+    /// Whether one of them has this kind and name, and the namespace or none.
+    pub(crate) fn is_unapplied(&self, kind: &str, namespace: Option<&str>, name: &str) -> bool {
+        let namespaces = self.unapplied_in(kind, name);
+        namespaces.is_some_and(|known| known.contains("") || known.contains(namespace.unwrap_or("")))
+    }
+
+    /// The namespaces of those of a kind and name, an empty one for none.
+    pub(crate) fn unapplied_in(&self, kind: &str, name: &str) -> Option<&FxHashSet<Arc<str>>> {
+        let names = self.unapplied.get_or_init(|| {
+            let mut names = UnappliedNames::default();
+            for object in self.orphans() {
+                let ObjectId { kind, namespace, name, .. } = &object.id;
+                let of_kind = names.entry(name.clone()).or_default().entry(kind.clone()).or_default();
+                of_kind.insert(namespace.clone().unwrap_or_default());
+            }
+            names
+        });
+        names.get(name)?.get(kind)
     }
 
     /// Those in files of a directory; its empty name is the repository.
