@@ -409,10 +409,7 @@ impl Wish<'_> {
         // three renders is saved.
         let asks = chart.prepared.asks_capabilities();
         let early = if asks { self.alike(chart) } else { None };
-        let (result, is_free) = match early {
-            Some(alike) => (alike, false),
-            None => self.likely(chart, !asks),
-        };
+        let (result, is_free) = early.unwrap_or_else(|| self.likely(chart, !asks));
         match result {
             Ok(mut rendered) => {
                 let is_free = is_free && !rendered.asks_api_versions();
@@ -448,26 +445,29 @@ impl Wish<'_> {
             return (likely, false);
         }
         chart.prepared.note_capabilities();
-        (self.alike(chart).unwrap_or(likely), false)
+        self.alike(chart).unwrap_or((likely, false))
     }
 
-    /// What comes of everything that the cluster may be, where that is one and the same.
-    fn alike(&self, chart: &Chart) -> Option<Result<helm::RenderedChart, RenderError>> {
+    /// What comes of everything that the cluster may be, where that is one and the same, and
+    /// whether all but the first is so whatever API versions there are.
+    fn alike(&self, chart: &Chart) -> Option<(Result<helm::RenderedChart, RenderError>, bool)> {
         self.capabilities.assumed.as_ref()?;
         let (least, others) = self.ends.split_first()?;
         let least = helm::render(&self.request(chart, least));
+        let mut is_free = true;
         let is_same = |end: &Capabilities| {
-            let request = helm::RenderRequest { keep: helm::Keep::Text, ..self.request(chart, end) };
-            match (&least, helm::render_unless(&request, least.as_ref().ok().map(|least| &least.digest))) {
-                (Ok(_), Ok(None)) => true,
-                (Ok(one), Ok(Some(other))) => one.is_same(&other),
+            let request = helm::RenderRequest { keep: helm::Keep::Questions, ..self.request(chart, end) };
+            let other = helm::render(&request);
+            is_free &= other.as_ref().is_ok_and(|other| !other.asks_api_versions());
+            match (&least, other) {
+                (Ok(one), Ok(other)) => one.digest == other.digest || one.is_same(&other),
                 (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
                     one.message == other.message
                 }
                 _ => false,
             }
         };
-        others.iter().all(is_same).then_some(least)
+        others.iter().all(is_same).then_some((least, is_free))
     }
 
     /// Whether Helm says the same of everything that the cluster may be, but for a version that
@@ -493,7 +493,7 @@ impl Wish<'_> {
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
-            keep: helm::Keep::Questions,
+            keep: helm::Keep::Branches,
         }
     }
 

@@ -102,7 +102,7 @@ fn a_default_says_which_value_was_empty() {
     assert_eq!(flowed(&first.from, true), [1]);
     let (shown, from, second) = &parts[1];
     assert_eq!((&**shown, &**from), ("x", &[][..]));
-    let absent = TraceSource::Absent(vec![OriginId(0)], "missing".to_owned());
+    let absent = TraceSource::Absent(vec![OriginId(0)].into(), "missing".into());
     assert!(second.from.iter().any(|flow| flow.decided && flow.source == absent), "{second:?}");
 }
 

@@ -1,7 +1,7 @@
 //! Packed charts, as Helm's `pkg/chart/loader/archive` unpacks them: into memory.
 
 use super::error::{RenderError, refuse};
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 
 /// Bytes of one file of an archive, as Helm bounds them.
 pub(super) const FILE_LIMIT: u64 = 5 << 20;
@@ -18,11 +18,11 @@ pub(super) fn members(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, RenderErr
         return refuse("gzip: invalid header");
     }
     // What unpacks to more than all files and their headers may have is none of Helm's.
-    let unpacked = flate2::read::MultiGzDecoder::new(packed);
-    let mut archive = tar::Archive::new(unpacked.take(2 * CHART_LIMIT));
+    let unpacked = flate2::read::MultiGzDecoder::new(packed).take(2 * CHART_LIMIT);
+    let mut archive = tar::Archive::new(Forward { inner: unpacked, at: 0, passed: Vec::new() });
     let mut found = Vec::new();
     let mut left = CHART_LIMIT;
-    let entries = archive.entries().map_err(|error| unreadable(&error))?;
+    let entries = archive.entries_with_seek().map_err(|error| unreadable(&error))?;
     for (count, entry) in entries.enumerate() {
         let mut entry = entry.map_err(|error| unreadable(&error))?;
         if count >= MEMBERS {
@@ -63,9 +63,43 @@ pub(super) fn members(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, RenderErr
     Ok(found)
 }
 
-fn unreadable(error: &std::io::Error) -> RenderError {
+/// A reader that is sought forwards by reading on, into one buffer: without seeking the
+/// archive makes a new one of 32 KiB for each member.
+struct Forward<R> {
+    inner: R,
+    at: u64,
+    passed: Vec<u8>,
+}
+
+impl<R: Read> Read for Forward<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Seek for Forward<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Current(by) = to else { return Err(io::ErrorKind::Unsupported.into()) };
+        let mut left = u64::try_from(by).map_err(io::Error::other)?;
+        while left > 0 {
+            self.passed.resize(left.clamp(self.passed.len() as u64, 32 << 10) as usize, 0);
+            let most = left.min(self.passed.len() as u64) as usize;
+            let read = self.inner.read(&mut self.passed[..most])?;
+            if read == 0 {
+                return Err(io::Error::other("unexpected EOF during skip"));
+            }
+            self.at += read as u64;
+            left -= read as u64;
+        }
+        Ok(self.at)
+    }
+}
+
+fn unreadable(error: &io::Error) -> RenderError {
     let message = match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => "unexpected EOF".to_owned(),
+        io::ErrorKind::UnexpectedEof => "unexpected EOF".to_owned(),
         _ => error.to_string(),
     };
     super::error::Refusal::new(message).into()

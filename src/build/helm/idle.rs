@@ -58,12 +58,18 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn of(
+    pub(super) fn asked(engine: &Engine) -> Questions {
+        Questions { asked: engine.questioned(), passed: Vec::new() }
+    }
+
+    /// Notes what was passed over.
+    pub(super) fn pass_over(
+        &mut self,
         engine: &Engine,
         templates: &[Template<'_>],
         scopes: &[ChartScope],
         chart: &Chart,
-    ) -> Questions {
+    ) {
         let mut charts = Vec::new();
         value_paths(chart, Vec::new(), &mut charts);
         debug_assert_eq!(charts.len(), scopes.len(), "charts are walked in one order");
@@ -74,8 +80,7 @@ impl Questions {
             let path = own.chain(rest.iter().cloned()).collect();
             (*first == PathStep::Field("Values".into())).then_some((path, one))
         };
-        let passed = engine.passed_over().into_iter().filter_map(of_values).collect();
-        Questions { asked: engine.questioned(), passed }
+        self.passed = engine.passed_over().into_iter().filter_map(of_values).collect();
     }
 }
 
@@ -193,12 +198,14 @@ fn live(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<Location> 
 
 fn live_ids(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<OriginId> {
     let mut ids: FxHashSet<OriginId> = questions.asked.iter().copied().collect();
-    let flows =
-        || rendered.written.iter().flat_map(|written| &written.parts).flat_map(|part| part.from.iter());
-    for flow in flows() {
+    let parts = rendered.written.iter().flat_map(|written| &written.parts);
+    // Most parts share what they come from.
+    let mut seen = FxHashSet::default();
+    let flows = parts.map(|part| &part.from).filter(|flows| seen.insert(flows.as_ptr()));
+    for flow in flows.flat_map(|flows| flows.iter()) {
         match &flow.source {
             TraceSource::Value(id) => drop(ids.insert(*id)),
-            TraceSource::Absent(maps, _) => ids.extend(maps),
+            TraceSource::Absent(maps, _) => ids.extend(maps.iter()),
             TraceSource::Unknown(_) => {}
         }
     }

@@ -74,7 +74,7 @@ pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{
-    Engine, EngineRun, Libraries, OutputPart, TemplateFailure, TraceSource, helm, not_utf8, with_stack,
+    Engine, EngineRun, Libraries, OutputPart, Place, TemplateFailure, TraceSource, helm, not_utf8, with_stack,
 };
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
@@ -130,6 +130,15 @@ pub enum Keep {
     Origins,
     /// The same, and what templates asked.
     Questions,
+    /// The same, and what they passed over for the answers.
+    Branches,
+}
+
+impl Keep {
+    /// Whether what templates asked is kept.
+    pub(crate) fn has_questions(self) -> bool {
+        matches!(self, Keep::Questions | Keep::Branches)
+    }
 }
 
 /// What a chart renders to.
@@ -345,21 +354,11 @@ fn collect<'c>(chart: &'c Chart, scopes: &[ChartScope], index: &mut usize, found
 /// What is unknown and decided something in the templates so far, in words, each once;
 /// what is printed for people alone decides nothing.
 fn questions(engine: &Engine, templates: &[Template<'_>]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for condition in engine.assumed() {
-        let template = condition.asked.and_then(|place| templates.get(place.source as usize));
-        if template.is_some_and(|template| template.name.ends_with("NOTES.txt")) {
-            continue;
-        }
-        for flow in condition.on.iter() {
-            if let TraceSource::Unknown(why) = &flow.source
-                && !found.contains(why)
-            {
-                found.push(why.clone());
-            }
-        }
-    }
-    found
+    let counts = |asked: Option<Place>| {
+        let template = asked.and_then(|place| templates.get(place.source as usize));
+        !template.is_some_and(|template| template.name.ends_with("NOTES.txt"))
+    };
+    engine.reasons(&counts).into_iter().map(str::to_owned).collect()
 }
 
 fn failed(name: &str, failure: &TemplateFailure, assumed: Vec<String>, line: HelmLine) -> RenderError {
@@ -385,7 +384,7 @@ fn run(
     let line = request.helm.line;
     let mut engine = Engine::new(&EngineRun {
         origins: request.keep != Keep::Text,
-        questions: request.keep == Keep::Questions,
+        questions: request.keep.has_questions(),
         without: unknown_functions(line),
         libraries: libraries(line),
         documents: request.chart.prepared.documents(request.chart),
@@ -425,8 +424,12 @@ fn run(
     let mut written: Vec<Output> = written.collect();
     written.sort_by(|a, b| a.0.cmp(&b.0));
     rendered.assumed = questions(&engine, &templates);
-    if request.keep == Keep::Questions {
-        rendered.questions = Some(idle::Questions::of(&engine, &templates, &scopes, chart));
+    if request.keep.has_questions() {
+        let mut questions = idle::Questions::asked(&engine);
+        if request.keep == Keep::Branches {
+            questions.pass_over(&engine, &templates, &scopes, chart);
+        }
+        rendered.questions = Some(questions);
     }
     rendered.crds = crds(chart, chart.name());
     rendered.digest = digest(&written, &rendered.crds);

@@ -189,7 +189,7 @@ impl ObjectMaker<'_, '_> {
         ];
         let package = if line == HelmLine::V3_17 { "chartutil" } else { "common" };
         let kube = self.data.structure(&format!("{package}.KubeVersion"), fields, methods, Some(&shown));
-        let asked = (self.request.keep == Keep::Questions).then_some(API_VERSIONS);
+        let asked = self.request.keep.has_questions().then_some(API_VERSIONS);
         let versions = self.data.version_set(&of.api_versions, asked);
         let (kube, versions) = match &of.assumed {
             None => (kube, versions),

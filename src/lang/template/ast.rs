@@ -1,8 +1,9 @@
 //! What a template is made of. Every node has the bytes that it stands on.
 
+use super::lookups::FieldLookup;
 use std::fmt::{self, Display, Write as _};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of a template's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,6 +144,8 @@ impl TemplateSource {
 pub(super) struct Tree {
     pub(super) name: Arc<str>,
     pub(super) root: List,
+    /// What it looks up by itself, in the order of their places, once that was asked.
+    pub(super) lookups: OnceLock<Vec<FieldLookup>>,
 }
 
 /// Whether nothing but white space and comments is in a list.

@@ -241,6 +241,12 @@ impl Engine {
         Reader::new(&self.execution.cx.trace).assumed()
     }
 
+    /// Why answers were assumed so far, each reason once; `counts` says which do, by the
+    /// places that asked.
+    pub(crate) fn reasons(&self, counts: &dyn Fn(Option<Place>) -> bool) -> Vec<&str> {
+        self.execution.cx.trace.reasons(counts)
+    }
+
     /// The values that any `if`, `with` or `range` asked so far.
     pub(crate) fn questioned(&self) -> Vec<OriginId> {
         self.execution.cx.trace.questioned()

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// The order in which Helm parses templates and renders them: the deepest path first,
 /// then by name from behind.
 pub fn order(a: &str, b: &str) -> Ordering {
-    let depth = |name: &str| name.matches('/').count();
+    let depth = |name: &str| name.bytes().filter(|byte| *byte == b'/').count();
     depth(b).cmp(&depth(a)).then_with(|| b.cmp(a))
 }
 

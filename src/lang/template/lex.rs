@@ -1,6 +1,7 @@
 //! Text to tokens, as Go's `text/template/parse/lex.go` cuts it.
 
 use super::ast::Span;
+use memchr::memmem::Finder;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,8 @@ enum State {
 pub(super) struct Lexer<'t> {
     text: &'t str,
     delimiters: &'t Delimiters,
+    /// Finds the left one.
+    left: Finder<'t>,
     at: usize,
     start: usize,
     state: State,
@@ -149,7 +152,8 @@ fn has_right_trim(text: &str) -> bool {
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str, delimiters: &'t Delimiters) -> Lexer<'t> {
-        Lexer { text, delimiters, at: 0, start: 0, state: State::Text, parens: 0, complaint: String::new() }
+        let (left, complaint) = (Finder::new(&delimiters.left), String::new());
+        Lexer { text, delimiters, left, at: 0, start: 0, state: State::Text, parens: 0, complaint }
     }
 
     /// After a mistake: on behind the next closing delimiter, or to the end.
@@ -233,7 +237,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn text_state(&mut self) -> Option<Item> {
-        let Some(found) = self.rest().find(&self.delimiters.left) else {
+        let Some(found) = self.left.find(self.rest().as_bytes()) else {
             self.at = self.text.len();
             if self.at > self.start {
                 return Some(self.item(Kind::Text));

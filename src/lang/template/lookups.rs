@@ -71,10 +71,13 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
     if branches.is_empty() {
         return Vec::new();
     }
-    let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
-    let mut lookups = lookups(&tree.name, &alone);
-    // A template that runs itself is met several times.
-    lookups.sort_by_key(|lookup| lookup.span.start);
+    let lookups = tree.lookups.get_or_init(|| {
+        let alone = std::iter::once((tree.name.clone(), tree.clone())).collect();
+        let mut lookups = lookups(&tree.name, &alone);
+        // A template that runs itself is met several times.
+        lookups.sort_by_key(|lookup| lookup.span.start);
+        lookups
+    });
     // Branches don't overlap.
     let at = |place: u32| lookups.partition_point(|lookup| lookup.span.start < place);
     let mut found = Vec::new();

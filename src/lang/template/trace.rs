@@ -6,6 +6,7 @@
 
 use super::ast::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ pub enum TraceSource {
     /// A value of the caller's.
     Value(OriginId),
     /// A key that was asked for and is not there, of maps with these origins.
-    Absent(Vec<OriginId>, String),
+    Absent(Arc<[OriginId]>, Arc<str>),
     /// What is unknown offline, and why.
     Unknown(String),
 }
@@ -376,6 +377,40 @@ impl Trace {
         found
     }
 
+    /// The questions whose answers are unknown, in the order of their places.
+    fn assumed(&self) -> Vec<(SetId, WriterId)> {
+        let mut asked: Vec<(SetId, WriterId)> = self.assumed.iter().copied().collect();
+        asked.sort_by_key(|(set, writer)| (writer.0, set.0));
+        asked
+    }
+
+    /// Why the answers of questions are unknown, each reason once, in the order of the
+    /// questions; `counts` says which do, by the places that asked.
+    pub(super) fn reasons(&self, counts: &dyn Fn(Option<Place>) -> bool) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        let mut seen = vec![false; self.sets.len()];
+        for (set, writer) in self.assumed() {
+            if !counts(self.place(writer)) {
+                continue;
+            }
+            let mut todo = vec![set];
+            let mut of_one = BTreeSet::new();
+            while let Some(set) = todo.pop() {
+                if !self.is_assumed(set) || std::mem::replace(&mut seen[set.0 as usize], true) {
+                    continue;
+                }
+                match &self.sets[set.0 as usize].0 {
+                    SetNode::Unknown(index) => drop(of_one.insert(&*self.unknowns[*index as usize])),
+                    SetNode::Absent(inner, _) | SetNode::Decides(inner) => todo.push(*inner),
+                    SetNode::Union(a, b) => todo.extend([*a, *b]),
+                    SetNode::Origin(_) => {}
+                }
+            }
+            found.extend(of_one.into_iter().filter(|why| !found.contains(why)).collect::<Vec<_>>());
+        }
+        found
+    }
+
     /// The values in sets, in order; if so asked, those too that decided only.
     fn values_of(&self, sets: Vec<SetId>, with_decisions: bool) -> Vec<OriginId> {
         let mut found = Vec::new();
@@ -498,6 +533,9 @@ pub(super) struct Reader<'t> {
     trace: &'t Trace,
     flows: FxHashMap<SetId, Arc<[Flow]>>,
     conditions: FxHashMap<CondId, Arc<[Condition]>>,
+    /// Where maps come from that lack a key, and the keys that they lack.
+    maps: FxHashMap<SetId, Arc<[OriginId]>>,
+    keys: FxHashMap<SetId, Arc<str>>,
     /// The walk that saw a set last, whether or not it decided.
     seen: Vec<[u32; 2]>,
     walk: u32,
@@ -506,7 +544,15 @@ pub(super) struct Reader<'t> {
 impl<'t> Reader<'t> {
     pub(super) fn new(trace: &'t Trace) -> Reader<'t> {
         let seen = vec![[0; 2]; trace.sets.len()];
-        Reader { trace, flows: FxHashMap::default(), conditions: FxHashMap::default(), seen, walk: 0 }
+        Reader {
+            trace,
+            flows: FxHashMap::default(),
+            conditions: FxHashMap::default(),
+            maps: FxHashMap::default(),
+            keys: FxHashMap::default(),
+            seen,
+            walk: 0,
+        }
     }
 
     /// What is in a set, each once, in order.
@@ -535,8 +581,9 @@ impl<'t> Reader<'t> {
                 SetNode::Absent(map, key) => {
                     // A map that is not known may have the key.
                     todo.extend(trace.unknowns_of(*map, decided));
-                    let maps = trace.origins_of(*map);
-                    TraceSource::Absent(maps, String::from_utf8_lossy(key).into_owned())
+                    let maps = self.maps.entry(*map).or_insert_with(|| trace.origins_of(*map).into());
+                    let key = || String::from_utf8_lossy(key).into();
+                    TraceSource::Absent(maps.clone(), self.keys.entry(set).or_insert_with(key).clone())
                 }
                 SetNode::Unknown(index) => TraceSource::Unknown(trace.unknowns[*index as usize].clone()),
                 SetNode::Union(a, b) => {
@@ -587,8 +634,7 @@ impl<'t> Reader<'t> {
 
     /// The questions whose answers are unknown, in the order of their places.
     pub(super) fn assumed(&mut self) -> Vec<Condition> {
-        let mut asked: Vec<(SetId, WriterId)> = self.trace.assumed.iter().copied().collect();
-        asked.sort_by_key(|(set, writer)| (writer.0, set.0));
+        let asked = self.trace.assumed();
         let condition = |(set, writer)| Condition { asked: self.trace.place(writer), on: self.flows(set) };
         asked.into_iter().map(condition).collect()
     }

@@ -193,6 +193,11 @@ pub(crate) struct Constraints {
 impl Constraints {
     /// Reads a constraint.
     pub(crate) fn parse(text: &str) -> Result<Constraints, String> {
+        if let Some(one) = Constraint::plain(text) {
+            let one = one?;
+            let with_pre = !one.version.pre.is_empty();
+            return Ok(Constraints { groups: vec![(vec![one], with_pre)] });
+        }
         let (Some(valid), Some(find)) = (PATTERNS.valid(), PATTERNS.find()) else {
             return Err("constraint parser error".to_owned());
         };
@@ -242,13 +247,35 @@ fn is_x(part: &str) -> bool {
 }
 
 impl Constraint {
+    /// An operator and a version of numbers, as most constraints are; `None` where it may be
+    /// more. To compile the expressions takes longer than many a chart.
+    fn plain(text: &str) -> Option<Result<Constraint, String>> {
+        let end = text.find(|c| !"=!<>~^".contains(c))?;
+        let (operator, rest) = text.split_at(end);
+        let version = rest.trim_start_matches(' ');
+        let ([major, minor, patch], pre, _) = split(version)?;
+        let is_operator = OPERATOR.replace('\\', "").split('|').any(|known| known == operator);
+        let pre = if pre.is_empty() { String::new() } else { format!("-{pre}") };
+        is_operator.then(|| Constraint::of(operator, version, [major, minor, patch], &pre))
+    }
+
     fn parse(text: &str) -> Result<Constraint, String> {
         let improper = || format!("improper constraint: {text}");
         let found = PATTERNS.constraint().and_then(|pattern| pattern.captures(text));
         let found = found.ok_or_else(improper)?;
         let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
-        let (major, minor, patch, pre) = (part(3), part(4), part(5), part(6));
-        let open = |part: &str| part.is_empty() || is_x(part.trim_start_matches('.'));
+        let numbers = [3, 4, 5].map(|index| part(index).trim_start_matches('.'));
+        Constraint::of(part(1), part(2), numbers, part(6))
+    }
+
+    /// Of a version as it is written, its numbers, and what stands behind with its dash.
+    fn of(
+        operator: &str,
+        written: &str,
+        [major, minor, patch]: [&str; 3],
+        pre: &str,
+    ) -> Result<Constraint, String> {
+        let open = |part: &str| part.is_empty() || is_x(part);
         let (mut minor_dirty, mut patch_dirty, mut dirty) = (false, false, true);
         let version = if open(major) {
             format!("0.0.0{pre}")
@@ -257,13 +284,13 @@ impl Constraint {
             format!("{major}.0.0{pre}")
         } else if open(patch) {
             patch_dirty = true;
-            format!("{major}{minor}.0{pre}")
+            format!("{major}.{minor}.0{pre}")
         } else {
             dirty = false;
-            part(2).to_owned()
+            written.to_owned()
         };
         let version = Version::parse(&version).map_err(|_| "constraint parser error".to_owned())?;
-        Ok(Constraint { operator: part(1).to_owned(), version, minor_dirty, patch_dirty, dirty })
+        Ok(Constraint { operator: operator.to_owned(), version, minor_dirty, patch_dirty, dirty })
     }
 
     fn check(&self, version: &Version) -> bool {
@@ -356,6 +383,31 @@ mod tests {
 
     /// Masterminds' own expression.
     const VERSION: &str = r"^v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?$";
+
+    #[test]
+    fn plain_constraints_are_what_the_expressions_make_of_them() {
+        let shown = |of: Result<Constraint, String>| {
+            of.map(|of| {
+                let flags = (of.minor_dirty, of.patch_dirty, of.dirty);
+                (of.operator, of.version.full(), of.version.original, flags)
+            })
+        };
+        let operators = ["", "=", "!=", ">", "<", ">=", "=>", "<=", "=<", "~", "~>", "^", "==", "!", "^^"];
+        let versions = ["1", "v1.2", "1.2.3", "01.2.3", "1.2.3-0", "1.2-a.b", "1-0", "1.2.3+x", "1.2.3-01"];
+        let more = ["", "x", "1.x", "1.2.*", "1,2", "1 2", "1.2.3.4", "-", "1-", "1.2.3 - 2", "1||2"];
+        let mut plain = 0;
+        for operator in operators {
+            for version in versions.iter().chain(&more) {
+                for blanks in ["", " ", "  "] {
+                    let text = format!("{operator}{blanks}{version}");
+                    let Some(found) = Constraint::plain(&text) else { continue };
+                    plain += 1;
+                    assert_eq!(shown(found), shown(Constraint::parse(&text)), "{text}");
+                }
+            }
+        }
+        assert_eq!(plain, 12 * versions.len() * 3);
+    }
 
     #[test]
     fn versions_are_split_as_the_expression_splits_them() {

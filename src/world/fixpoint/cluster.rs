@@ -2,7 +2,7 @@
 
 use super::beside::{as_written, by_hand, openers_of};
 use super::grown::{Grown, Repository};
-use super::round::Round;
+use super::round::{Extent, Round};
 use super::start::Start;
 use super::walk::round;
 use crate::model::{Certainty, Maker, kinds};
@@ -44,10 +44,13 @@ pub(crate) fn grow(repository: &Repository<'_>, entry: &EntryPoint, name: Arc<st
     let mut start = Start::first(repository, entry, &name);
     let mut grown = Grown::of_nothing(repository, entry, name);
     // The roots by themselves first: most apply their own definition, and what they
-    // apply differs from what the files state where something patches them.
-    for follows in [false, true] {
+    // apply differs from what the files state where something patches them. Charts last:
+    // until the builds have settled, releases lack values.
+    let renders = !repository.config.stores.charts().is_empty();
+    let between = renders.then_some(Extent::Builds);
+    for extent in [Some(Extent::Roots), between, Some(Extent::Charts)].into_iter().flatten() {
         for _ in 0..ROUNDS {
-            let round = round(&start, &mut known, follows);
+            let round = round(&start, &mut known, extent);
             let changed = round.changed;
             grown.become_of(round);
             if start.advance(&grown) && !changed {

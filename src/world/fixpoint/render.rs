@@ -6,10 +6,9 @@ use super::start::Start;
 use super::step::{Due, identity_of};
 use crate::model::{Maker, kinds};
 use crate::world::build::BuiltObject;
-use crate::world::capabilities::{self, Possible};
+use crate::world::capabilities;
 use crate::world::releases::{self, Release, Renderer};
 use crate::world::{ApplyTarget, PlacedObject, ResourceSet};
-use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -22,12 +21,12 @@ impl Start<'_> {
             known: &self.repository.charts,
             stores: &self.repository.config.stores,
             snapshot: self.repository.snapshot,
-            helm: self.settings.helm(),
-            possible: &Possible::of(&self.settings, self.settings.helm().line, served),
+            settings: &self.settings,
             lookup: &lookup,
             trees: &trees,
         };
-        due.par_iter().with_max_len(1).map(|(placed, _)| renderer.release(placed)).collect()
+        let placed: Vec<&PlacedObject> = due.iter().map(|(placed, _)| placed).collect();
+        renderer.releases(&placed, served)
     }
 }
 

@@ -12,6 +12,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Flux Kustomizations that one cluster may have.
 pub(super) const LIMIT: usize = 20_000;
 
+/// How far a round goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Extent {
+    /// What the roots apply.
+    Roots,
+    /// What that applies as well.
+    Builds,
+    /// What the charts of the releases among it make, and what that applies.
+    Charts,
+}
+
 /// What came of a round.
 #[derive(Default)]
 pub(super) struct Round {
@@ -33,8 +44,7 @@ pub(super) struct RoundWalk<'r, 's> {
     pub(super) start: &'r Start<'s>,
     /// The builds of the rounds before, and of this one.
     pub(super) known: &'r mut FxHashMap<Identity, EarlierBuild>,
-    /// Whether what the roots apply is built as well.
-    pub(super) follows: bool,
+    pub(super) extent: Extent,
     pub(super) providers: Providers<'r>,
     pub(super) out: Round,
     pub(super) queue: Vec<Due>,

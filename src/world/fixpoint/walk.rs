@@ -1,7 +1,7 @@
 //! A round: builds what is due, in the order of what applies it.
 
 use super::grown::built_outcome;
-use super::round::{LIMIT, Rendering, Round, RoundWalk};
+use super::round::{Extent, LIMIT, Rendering, Round, RoundWalk};
 use super::sets::{SET_DEPTH, made_by, providers};
 use super::start::Start;
 use super::step::{Due, RoundStep, identity_of};
@@ -22,16 +22,16 @@ const SIZE_LIMIT: u64 = 1 << 30;
 /// Bytes counted for each object besides its text.
 const OBJECT: u64 = 4096;
 
-/// Builds what is due. `follows`: what the roots apply as well.
+/// Builds what is due.
 pub(super) fn round(
     start: &Start<'_>,
     known: &mut FxHashMap<Identity, EarlierBuild>,
-    follows: bool,
+    extent: Extent,
 ) -> Round {
     let mut walk = RoundWalk {
         start,
         known,
-        follows,
+        extent,
         providers: providers(&start.objects),
         out: Round::default(),
         queue: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn round(
             let steps: Vec<RoundStep> = steps.map(|due| start.step(due, known, applied, paths)).collect();
             due.into_iter().zip(steps).for_each(|(due, step)| walk.take(due, step));
         }
-        if !follows || !walk.render_due() {
+        if extent < Extent::Charts || !walk.render_due() {
             return walk.out;
         }
     }
@@ -147,7 +147,7 @@ impl RoundWalk<'_, '_> {
                     self.out.sets.push(ResourceSet { id: (*id).clone(), node, maker, is_complete });
                     made.extend(inner.into_iter().rev().map(|object| (object, of_set, depth + 1)));
                 }
-                if self.follows
+                if self.extent >= Extent::Builds
                     && local
                     && kinds::is_kustomization(&id)
                     && self.seen.insert(identity_of(&id, node))

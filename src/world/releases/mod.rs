@@ -2,11 +2,11 @@
 
 mod objects;
 
-use super::capabilities::Possible;
+use super::capabilities::{self, Possible};
 use super::source::{LocalObjects, Sources};
 use super::versions::Settings;
 use super::{ApplyTarget, PlacedObject, target_of};
-use crate::build::helm::{self, Helm};
+use crate::build::helm;
 use crate::files::{ChartStores, FileTree, RenderCache, Snapshot};
 use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
 use crate::model::value::to_json;
@@ -20,7 +20,7 @@ use crate::sources::resolve::{ChartPlace, FoundChart, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::BuiltObject;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
@@ -364,17 +364,47 @@ pub(super) struct Renderer<'r> {
     pub(super) known: &'r KnownReleases,
     pub(super) stores: &'r ChartStores,
     pub(super) snapshot: &'r Arc<Snapshot>,
-    /// The Helm of the cluster's helm-controller.
-    pub(super) helm: Helm,
-    /// What the cluster can do.
-    pub(super) possible: &'r Possible,
+    /// What the cluster says of itself.
+    pub(super) settings: &'r Settings,
     pub(super) lookup: &'r SharedLookup<'r>,
     pub(super) trees: &'r SharedTrees<'r>,
 }
 
 impl Renderer<'_> {
-    /// A release, with what its chart makes of it.
-    pub(super) fn release(&self, (id, built, sent, maker): &PlacedObject) -> Release {
+    /// Releases, with what their charts make of them; `served` are the API versions that the
+    /// cluster's own definitions add.
+    ///
+    /// One of each chart first: with them come the definitions of the others, which would be
+    /// rendered again for these.
+    pub(super) fn releases(&self, placed: &[&PlacedObject], served: &BTreeSet<String>) -> Vec<Release> {
+        let mut releases: Vec<Release> =
+            placed.par_iter().with_max_len(1).map(|placed| self.release(placed)).collect();
+        let mut charts = FxHashSet::default();
+        let (first, others): (Vec<&mut Release>, Vec<&mut Release>) =
+            releases.iter_mut().partition(|release| match &release.chart {
+                Ok(FoundChart { place: ChartPlace::Store(chart), .. }) => charts.insert(Arc::as_ptr(chart)),
+                _ => true,
+            });
+        let mut served = served.clone();
+        let first = self.rendered(first, &served);
+        let placed: Vec<PlacedObject> =
+            first.iter().flat_map(|release| release.placed(release.maker)).collect();
+        served.append(&mut capabilities::served(placed.iter()));
+        self.rendered(others, &served);
+        releases
+    }
+
+    fn rendered<'l>(&self, releases: Vec<&'l mut Release>, served: &BTreeSet<String>) -> Vec<&'l Release> {
+        let possible = Possible::of(self.settings, self.settings.helm().line, served);
+        let render = |release: &'l mut Release| {
+            self.render(release, &possible);
+            &*release
+        };
+        releases.into_par_iter().with_max_len(1).map(render).collect()
+    }
+
+    /// A release, with its chart.
+    fn release(&self, (id, built, sent, maker): &PlacedObject) -> Release {
         let node = built.node.get_ref();
         let lookup: &ObjectLookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
         let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
@@ -394,7 +424,7 @@ impl Renderer<'_> {
             ApplyTarget::Local => target_of(id, node),
             remote => remote.clone(),
         };
-        let mut release = Release {
+        Release {
             id: (**id).clone(),
             node: built.node.clone(),
             maker: *maker,
@@ -408,15 +438,14 @@ impl Renderer<'_> {
             hooks: Vec::new(),
             assumed: Vec::new(),
             unfollowed: Vec::new(),
-        };
-        if release.chart.is_ok() {
-            self.render(&mut release, lookup, trees);
         }
-        release
     }
 
-    fn render(&self, release: &mut Release, lookup: &ObjectLookup<'_>, trees: &Trees<'_>) {
+    /// What its chart makes of a release.
+    fn render(&self, release: &mut Release, possible: &Possible) {
         let (Ok(request), Ok(found)) = (&release.request, &release.chart) else { return };
+        let lookup: &ObjectLookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
+        let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
         let node = release.node.get_ref();
         let values = match values::of_release(&release.id, node, lookup) {
             Ok(values) => Arc::new(values),
@@ -441,9 +470,9 @@ impl Renderer<'_> {
                 revision: 1,
                 is_upgrade: false,
             },
-            capabilities: self.possible.likely.clone(),
-            ends: self.possible.ends.clone(),
-            helm: self.helm,
+            capabilities: possible.likely.clone(),
+            ends: possible.ends.clone(),
+            helm: self.settings.helm(),
             skips_schema,
         };
         let around = Around { stores: self.stores, snapshot: self.snapshot, trees };
@@ -524,16 +553,8 @@ pub(super) fn of_files(
         _ => Err(format!("nothing here says where the files of {kind} {name} are")),
     };
     let settings = Settings::default();
-    let renderer = Renderer {
-        known,
-        stores,
-        snapshot,
-        helm: settings.helm(),
-        possible: &Possible::of(&settings, settings.helm().line, &BTreeSet::new()),
-        lookup: &lookup,
-        trees: &trees,
-    };
-    releases.par_iter().map(|placed| renderer.release(placed)).collect()
+    let renderer = Renderer { known, stores, snapshot, settings: &settings, lookup: &lookup, trees: &trees };
+    renderer.releases(&releases, &BTreeSet::new())
 }
 
 /// What comes of a release whose values can't be told.

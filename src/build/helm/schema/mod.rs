@@ -17,6 +17,7 @@ use super::value::{Kind, Value};
 use crate::lang::yaml::{Location, NodeRef, Origin};
 use compile::Remote;
 use ready::{Schema, SchemaOutcome, parsed};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use validate::{ValidationFault, Wrong};
@@ -55,7 +56,7 @@ pub(super) fn check(
     prepared: &Prepared,
 ) -> Result<Checked, RenderError> {
     let mut checked = Checked::default();
-    let schemas = Schemas { line, prepared, files: Files { root: chart } };
+    let schemas = Schemas { line, prepared, files: Files::of(chart) };
     below(chart, values, values, &mut Vec::new(), &schemas, &mut checked)?;
     Ok(checked)
 }
@@ -67,18 +68,18 @@ struct Schemas<'c> {
     files: Files<'c>,
 }
 
-impl Schemas<'_> {
-    fn get(&self, file: &ChartFile) -> Arc<Schema> {
+impl<'c> Schemas<'c> {
+    fn get(&self, file: &'c ChartFile) -> Arc<Schema> {
         self.prepared.schema(file, self.files.all(), || Schema::of(file.bytes(), self.line, &self.files))
     }
 }
 
-fn below(
-    chart: &Chart,
+fn below<'c>(
+    chart: &'c Chart,
     values: &Value,
     all: &Value,
     path: &mut Vec<String>,
-    schemas: &Schemas<'_>,
+    schemas: &Schemas<'c>,
     checked: &mut Checked,
 ) -> Result<(), RenderError> {
     if let Some(file) = &chart.schema {
@@ -185,11 +186,53 @@ fn key_before(value: &Value, key: &str) -> Option<Location> {
 /// The JSON files of a chart and of those in it.
 struct Files<'c> {
     root: &'c Chart,
+    /// Those that may answer a reference, each once, when one is asked for.
+    answers: OnceCell<Vec<JsonFile<'c>>>,
 }
 
-impl Files<'_> {
-    fn all(&self) -> impl Iterator<Item = &ChartFile> {
+/// A JSON file of a chart.
+struct JsonFile<'c> {
+    file: &'c ChartFile,
+    /// What it holds, read once; nothing where it is no JSON.
+    value: OnceCell<Option<Value>>,
+}
+
+impl JsonFile<'_> {
+    fn value(&self) -> Option<&Value> {
+        self.value.get_or_init(|| parsed(self.file.bytes()).ok()).as_ref()
+    }
+
+    /// What it calls itself; it is read only where it may say so.
+    fn id(&self) -> Option<&str> {
+        let bytes = self.file.bytes();
+        let is_there = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+        if !is_there("$id") && !is_there("\\u") {
+            return None;
+        }
+        match &self.value()?.get("$id")?.kind {
+            Kind::Text(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl<'c> Files<'c> {
+    fn of(root: &'c Chart) -> Files<'c> {
+        Files { root, answers: OnceCell::new() }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'c ChartFile> {
         self.root.all_files().into_iter().filter(|file| file.name.ends_with(".json"))
+    }
+
+    fn answers(&self) -> &[JsonFile<'c>] {
+        self.answers.get_or_init(|| {
+            // The schema that asks is no answer.
+            let own = self.root.schema.as_ref().map(|file| &file.place);
+            let mut seen = BTreeSet::new();
+            let others = self.all().filter(|file| Some(&file.place) != own && seen.insert(&file.place));
+            others.map(|file| JsonFile { file, value: OnceCell::new() }).collect()
+        })
     }
 }
 
@@ -197,28 +240,19 @@ impl Remote for Files<'_> {
     fn document(&self, url: &str) -> Option<Value> {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
         let wanted: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
-        let mut best: Option<(usize, Value)> = None;
-        let mut seen = BTreeSet::new();
-        let own = self.root.schema.as_ref().map(|file| &file.place);
-        for file in self.all() {
-            // The schema that asks is no answer.
-            if Some(&file.place) == own || !seen.insert(file.place.clone()) {
-                continue;
-            }
-            let Ok(value) = parsed(file.bytes()) else { continue };
-            let id = match value.get("$id").map(|id| &id.kind) {
-                Some(Kind::Text(id)) => id.to_string(),
-                _ => String::new(),
-            };
-            let alike = |path: &str| {
-                let parts = path.split('/').filter(|part| !part.is_empty()).rev();
-                parts.zip(wanted.iter().rev()).take_while(|(one, two)| one == *two).count()
-            };
-            let score = alike(&file.name).max(alike(&id));
-            if score > 0 && best.as_ref().is_none_or(|(known, _)| *known < score) {
+        let alike = |path: &str| {
+            let parts = path.split('/').filter(|part| !part.is_empty()).rev();
+            parts.zip(wanted.iter().rev()).take_while(|(one, two)| one == *two).count()
+        };
+        let mut best: Option<(usize, &Value)> = None;
+        for json in self.answers() {
+            let score = alike(&json.file.name).max(json.id().map_or(0, alike));
+            if score > best.map_or(0, |(known, _)| known)
+                && let Some(value) = json.value()
+            {
                 best = Some((score, value));
             }
         }
-        best.map(|(_, value)| value)
+        best.map(|(_, value)| value.clone())
     }
 }

@@ -8,6 +8,7 @@ use crate::build::helm::line::HelmLine;
 use crate::build::helm::strvals::of_json;
 use crate::build::helm::value::Value;
 use crate::lang::template::json_error;
+use std::sync::OnceLock;
 
 /// A schema that is ready to be checked against, or why it is not.
 pub(in crate::build::helm) struct Schema {
@@ -84,11 +85,17 @@ fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
             None
         }
     }
-    let mut compiler = Compiler::new(&Nowhere, false);
-    let Ok(id) = compiler.metaschema(draft) else { return Ok(()) };
-    let compiled = compiler.done();
-    let mut validator = Validator::new(&compiled);
-    let faults = validator.check(id, schema);
+    /// One for each draft.
+    static ALL: [OnceLock<Option<(Compiled, Id)>>; Draft::ALL.len()] =
+        [const { OnceLock::new() }; Draft::ALL.len()];
+    let ready = || {
+        let mut compiler = Compiler::new(&Nowhere, false);
+        let id = compiler.metaschema(draft).ok()?;
+        Some((compiler.done(), id))
+    };
+    let Some((compiled, id)) = ALL[draft as usize].get_or_init(ready) else { return Ok(()) };
+    let mut validator = Validator::new(compiled);
+    let faults = validator.check(*id, schema);
     if validator.is_over {
         return Err(Unready::Over);
     }
@@ -104,21 +111,29 @@ fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
     )))
 }
 
+/// A JSON document, else Go's words for why it is none.
 pub(super) fn parsed(bytes: &[u8]) -> Result<Value, String> {
-    if let Err(why) = json_error(bytes) {
-        return Err(match &*why {
-            "unexpected end of JSON input" if bytes.trim_ascii().is_empty() => "EOF".to_owned(),
-            "unexpected end of JSON input" => "unexpected EOF".to_owned(),
-            _ => why,
-        });
-    }
-    if depth(bytes) > DEPTH {
-        return Err("exceeded max depth".to_owned());
-    }
+    let why = match depth(bytes) > DEPTH {
+        true => "exceeded max depth".to_owned(),
+        false => match read(bytes) {
+            Ok(value) => return Ok(of_json(&value, None)),
+            Err(error) => error.to_string(),
+        },
+    };
+    Err(match json_error(bytes) {
+        Ok(()) => why,
+        Err(why) if why != "unexpected end of JSON input" => why,
+        Err(_) if bytes.trim_ascii().is_empty() => "EOF".to_owned(),
+        Err(_) => "unexpected EOF".to_owned(),
+    })
+}
+
+fn read(bytes: &[u8]) -> serde_json::Result<serde_json::Value> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();
-    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader);
-    Ok(of_json(&value.map_err(|error| error.to_string())?, None))
+    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
 }
 
 /// How deeply a JSON text is nested.

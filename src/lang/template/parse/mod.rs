@@ -10,7 +10,7 @@ use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
 use super::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How deeply actions and parentheses may be nested.
 const DEPTH_LIMIT: usize = 250;
@@ -281,7 +281,7 @@ impl<'t> Parser<'t> {
         let name: Arc<str> = name.into();
         let Some(at) = self.defined.get(&name).copied() else {
             self.defined.insert(name.clone(), self.trees.len());
-            self.trees.push(Tree { name, root });
+            self.trees.push(Tree { name, root, lookups: OnceLock::new() });
             return;
         };
         if is_empty(&self.trees[at].root, self.text) {

@@ -1,7 +1,7 @@
 //! What functions do with parts of the input. One that is not told here reads all of its
 //! arguments but for those where a text or number is wanted.
 
-use super::heap::{Atom, Val};
+use super::heap::{Atom, Atoms, Val};
 use super::walk::ReadsWalk;
 use crate::lang::template::ast::NodePlace;
 use crate::lang::template::function::Ty;
@@ -131,7 +131,7 @@ impl ReadsWalk<'_> {
 
     /// A list of the same elements at other indices.
     fn shifted(&mut self, list: Val, place: NodePlace) -> Val {
-        let (made, mut kept): (Vec<Atom>, Vec<Atom>) =
+        let (made, mut kept): (Atoms, Atoms) =
             list.0.into_iter().partition(|atom| matches!(atom, Atom::Made(_)));
         if !made.is_empty() {
             let elements = self.elements(&Val(made));

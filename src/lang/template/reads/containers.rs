@@ -1,9 +1,9 @@
 //! Going into values, and reading them.
 
-use super::heap::{Atom, Val};
+use super::heap::{Atom, Atoms, Seen, Val};
 use super::paths::Seg;
 use super::walk::ReadsWalk;
-use rustc_hash::FxHashSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How deep the input is followed; below that all is read.
@@ -44,7 +44,7 @@ impl ReadsWalk<'_> {
     }
 
     /// What templates set in what may be this part of the input.
-    fn over(&mut self, part: u32) -> Vec<Atom> {
+    fn over(&mut self, part: u32) -> Rc<[Atom]> {
         let count = self.heap.over.len();
         if let Some((known, found)) = self.done.over.get(&part)
             && *known == count
@@ -53,9 +53,23 @@ impl ReadsWalk<'_> {
         }
         self.visit(count);
         let same = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_same(part, **other));
-        let mut found: Vec<Atom> = same.map(|(_, object)| Atom::Made(*object)).collect();
-        found.sort_unstable();
+        let found = in_order(same);
         self.done.over.insert(part, (count, found.clone()));
+        found
+    }
+
+    /// What templates set in what may lie in this part of the input, or be it.
+    fn below(&mut self, part: u32) -> Rc<[Atom]> {
+        let count = self.heap.over.len();
+        if let Some((known, found)) = self.done.below.get(&part)
+            && *known == count
+        {
+            return found.clone();
+        }
+        self.visit(count);
+        let inside = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_in(**other, part));
+        let found = in_order(inside);
+        self.done.below.insert(part, (count, found.clone()));
         found
     }
 
@@ -72,8 +86,7 @@ impl ReadsWalk<'_> {
 
     fn find_field(&mut self, of: &Val, key: &Arc<str>) -> Val {
         let mut out = Val::default();
-        let mut todo: Vec<Atom> = of.0.clone();
-        let mut seen: FxHashSet<Atom> = FxHashSet::default();
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -87,7 +100,7 @@ impl ReadsWalk<'_> {
                 Atom::Files(_) => drop(out.add(Atom::Other)),
                 Atom::Input(part) => {
                     out.add(self.part(part, Seg::Key(key.clone())));
-                    todo.append(&mut self.over(part));
+                    todo.extend(self.over(part).iter().copied());
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -99,7 +112,7 @@ impl ReadsWalk<'_> {
                     let of_loops: Vec<(u32, Val)> =
                         object.of_loops.iter().map(|(index, val)| (*index, val.clone())).collect();
                     if !object.hidden.contains(key) {
-                        todo.extend(&object.behind.0);
+                        todo.extend(object.behind.0.iter().copied());
                     }
                     if own.is_none() {
                         out.add(Atom::Nil);
@@ -128,8 +141,7 @@ impl ReadsWalk<'_> {
 
     fn find_elements(&mut self, of: &Val) -> Val {
         let mut out = Val::default();
-        let mut todo: Vec<Atom> = of.0.clone();
-        let mut seen: FxHashSet<Atom> = FxHashSet::default();
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -148,7 +160,7 @@ impl ReadsWalk<'_> {
                 Atom::Input(part) => {
                     self.reads.read_keys(part);
                     out.add(self.part(part, Seg::Any));
-                    todo.append(&mut self.over(part));
+                    todo.extend(self.over(part).iter().copied());
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -156,7 +168,7 @@ impl ReadsWalk<'_> {
                         out.join(val);
                     }
                     out.join(&object.any);
-                    todo.extend(&object.behind.0);
+                    todo.extend(object.behind.0.iter().copied());
                     for (other, val) in object.of_loops.clone() {
                         for atom in val.0 {
                             out.add(self.at_key(atom, other, Seg::Any));
@@ -205,7 +217,7 @@ impl ReadsWalk<'_> {
     /// The entry of a map at the key that a loop is at.
     pub(super) fn of_loop(&mut self, of: &Val, index: u32) -> Val {
         let mut out = Val::default();
-        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -221,7 +233,7 @@ impl ReadsWalk<'_> {
                     let is_own = self.heap.loops[index as usize].contains(&part);
                     let seg = if is_own { Seg::Any } else { Seg::OfLoop(index) };
                     out.add(self.part(part, seg));
-                    todo.append(&mut self.over(part));
+                    todo.extend(self.over(part).iter().copied());
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -230,7 +242,7 @@ impl ReadsWalk<'_> {
                         out.join(val);
                     }
                     out.join(&object.any);
-                    todo.extend(&object.behind.0);
+                    todo.extend(object.behind.0.iter().copied());
                     for (other, val) in of_loops {
                         for atom in val.0 {
                             out.add(self.at_key(atom, other, Seg::OfLoop(index)));
@@ -246,7 +258,7 @@ impl ReadsWalk<'_> {
     /// no user's.
     pub(super) fn loop_keys(&mut self, of: &Val, id: u32) -> Val {
         let mut parts = Vec::new();
-        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -254,7 +266,9 @@ impl ReadsWalk<'_> {
             }
             match atom {
                 Atom::Input(part) => parts.push(part),
-                Atom::Made(object) => todo.extend(&self.heap.objects[object as usize].behind.0),
+                Atom::Made(object) => {
+                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied())
+                }
                 Atom::Unseen => return Val::one(Atom::Other),
                 Atom::Text(text) if !self.heap.texts[text as usize].from.0.is_empty() => {
                     return Val::one(Atom::Other);
@@ -270,7 +284,7 @@ impl ReadsWalk<'_> {
 
     /// The keys of a map or the number of its entries, or of the elements of a list.
     pub(super) fn read_keys(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -279,10 +293,10 @@ impl ReadsWalk<'_> {
             match atom {
                 Atom::Input(part) => {
                     self.reads.read_keys(part);
-                    todo.append(&mut self.over(part));
+                    todo.extend(self.over(part).iter().copied());
                 }
                 Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend(&self.heap.objects[object as usize].behind.0);
+                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied());
                 }
                 _ => {}
             }
@@ -291,7 +305,10 @@ impl ReadsWalk<'_> {
 
     /// Whether a value is empty.
     pub(super) fn read_truth(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        if !self.done.truths.insert(of.clone()) {
+            return;
+        }
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -300,7 +317,7 @@ impl ReadsWalk<'_> {
             match atom {
                 Atom::Input(part) => self.reads.test(part),
                 Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend(&self.heap.objects[object as usize].behind.0);
+                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied());
                 }
                 _ => {}
             }
@@ -335,10 +352,7 @@ impl ReadsWalk<'_> {
                 }
                 Atom::Input(part) => {
                     self.reads.read_whole(part, &but);
-                    self.visit(self.heap.over.len());
-                    let below = self.heap.over.iter();
-                    let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
-                    todo.extend(below.map(|(_, object)| (Atom::Made(*object), none.clone())));
+                    todo.extend(self.below(part).iter().map(|atom| (*atom, none.clone())));
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -360,7 +374,7 @@ impl ReadsWalk<'_> {
 
     /// A value where a text or number is wanted: of a text that a template made, all.
     pub(super) fn read_scalar(&mut self, of: &Val) {
-        let texts: Vec<Atom> = of.0.iter().copied().filter(|atom| matches!(atom, Atom::Text(_))).collect();
+        let texts: Atoms = of.0.iter().copied().filter(|atom| matches!(atom, Atom::Text(_))).collect();
         if !texts.is_empty() {
             self.read_whole(&Val(texts));
         }
@@ -368,9 +382,9 @@ impl ReadsWalk<'_> {
 
     /// The literals that are anywhere in a value, and whether parts of the input are, or
     /// something that nobody sees.
-    pub(super) fn inside(&self, of: &Val) -> Inside {
+    pub(super) fn inside(&mut self, of: &Val) -> Inside {
         let mut inside = Inside::default();
-        let (mut todo, mut seen) = (of.0.clone(), FxHashSet::default());
+        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -383,29 +397,32 @@ impl ReadsWalk<'_> {
                 Atom::Lit(text) => inside.literals.push(text),
                 Atom::Input(part) => {
                     inside.is_input = true;
-                    self.visit(self.heap.over.len());
-                    let below = self.heap.over.iter();
-                    let below = below.filter(|(other, _)| self.reads.may_be_in(**other, part));
-                    todo.extend(below.map(|(_, object)| Atom::Made(*object)));
+                    todo.extend(self.below(part).iter().copied());
                 }
                 Atom::Text(text) => {
                     let text = &self.heap.texts[text as usize];
                     inside.is_unseen |= text.is_unseen;
-                    todo.extend(text.holds.0.iter().chain(&text.from.0));
+                    todo.extend(text.holds.0.iter().chain(&text.from.0).copied());
                     inside.shapes.extend(text.shapes.iter().cloned());
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
-                    todo.extend(
-                        object.fields.values().chain(object.of_loops.values()).flat_map(|val| &val.0),
-                    );
-                    todo.extend(object.any.0.iter().chain(&object.behind.0));
+                    let vals = object.fields.values().chain(object.of_loops.values());
+                    todo.extend(vals.flat_map(|val| &val.0).copied());
+                    todo.extend(object.any.0.iter().chain(&object.behind.0).copied());
                 }
             }
         }
         inside.literals.sort_unstable();
         inside
     }
+}
+
+/// The objects of what is set in parts of the input.
+fn in_order<'o>(over: impl Iterator<Item = (&'o u32, &'o u32)>) -> Rc<[Atom]> {
+    let mut found: Vec<Atom> = over.map(|(_, object)| Atom::Made(*object)).collect();
+    found.sort_unstable();
+    found.into()
 }
 
 /// What is anywhere in a value.

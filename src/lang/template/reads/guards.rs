@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// Types without anything in them, by the words of `kindIs` and `typeOf`.
 const SCALARS: [&str; 9] = ["string", "bool", "int", "int64", "float64", "invalid", "<nil>", "uint", "float"];
 
-/// Terms that are scalars in a branch, as they are written.
+/// Terms that are scalars in a branch, by the names that they are written with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scalars {
     /// Those that begin at the dot.
-    of_dot: Vec<String>,
+    of_dot: Vec<Arc<[Arc<str>]>>,
     /// Those that begin at a variable.
-    of_variables: Vec<String>,
+    of_variables: Vec<Arc<[Arc<str>]>>,
 }
 
 impl Scalars {
@@ -24,8 +24,8 @@ impl Scalars {
         pipe(&branch.pipe, is, is_not);
         for scalars in &mut found {
             let is_assigned =
-                |shown: &String| branch.assigns.iter().any(|name| shown.split('.').next() == Some(&**name));
-            scalars.of_variables.retain(|shown| !is_assigned(shown));
+                |names: &[Arc<str>]| branch.assigns.iter().any(|name| names.first() == Some(name));
+            scalars.of_variables.retain(|names| !is_assigned(names));
         }
         found
     }
@@ -49,16 +49,18 @@ impl Scalars {
     /// Whether a term is one of them.
     pub(super) fn holds(&self, term: &Term) -> bool {
         match &term.kind {
-            TermKind::Dot | TermKind::Field(_) => self.of_dot.iter().any(|own| *own == term.to_string()),
-            TermKind::Variable(_) => self.of_variables.iter().any(|own| *own == term.to_string()),
+            TermKind::Dot => self.of_dot.iter().any(|own| own.is_empty()),
+            TermKind::Field(names) => self.of_dot.iter().any(|own| **own == **names),
+            TermKind::Variable(names) => self.of_variables.iter().any(|own| **own == **names),
             _ => false,
         }
     }
 
     fn add(&mut self, term: &Term) {
         match &term.kind {
-            TermKind::Dot | TermKind::Field(_) => self.of_dot.push(term.to_string()),
-            TermKind::Variable(_) => self.of_variables.push(term.to_string()),
+            TermKind::Dot => self.of_dot.push(Arc::from([])),
+            TermKind::Field(names) => self.of_dot.push(Arc::from(&names[..])),
+            TermKind::Variable(names) => self.of_variables.push(Arc::from(&names[..])),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Values, and the maps, lists and texts that templates make.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,13 +34,37 @@ pub(super) enum Atom {
     KeysOf(u32),
 }
 
+/// Most values are one thing or two.
+pub(super) type Atoms = SmallVec<[Atom; 2]>;
+
 /// All that a value may be, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Val(pub(super) Vec<Atom>);
+pub(super) struct Val(pub(super) Atoms);
+
+/// What a walk came to. Most walks come to a few things only.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    few: SmallVec<[Atom; 12]>,
+    many: FxHashSet<Atom>,
+}
+
+impl Seen {
+    /// Whether it is new.
+    pub(super) fn insert(&mut self, atom: Atom) -> bool {
+        if self.few.contains(&atom) {
+            return false;
+        }
+        if self.few.len() < self.few.inline_size() {
+            self.few.push(atom);
+            return true;
+        }
+        self.many.insert(atom)
+    }
+}
 
 impl Val {
     pub(super) fn one(atom: Atom) -> Val {
-        Val(vec![atom])
+        Val(smallvec![atom])
     }
 
     /// Whether something was added.
@@ -55,6 +80,10 @@ impl Val {
 
     /// Whether something was added.
     pub(super) fn join(&mut self, other: &Val) -> bool {
+        if self.0.is_empty() {
+            self.0.clone_from(&other.0);
+            return !self.0.is_empty();
+        }
         let before = self.0.len();
         for atom in &other.0 {
             self.add(*atom);

@@ -1,7 +1,7 @@
 //! Texts: templates that are called, values that are written as YAML and read again, and
 //! texts that are templates themselves.
 
-use super::heap::{Atom, Val};
+use super::heap::{Atom, Atoms, Val};
 use super::walk::ReadsWalk;
 use crate::lang::template::ast::NodePlace;
 use rustc_hash::FxHashSet;
@@ -139,7 +139,7 @@ impl ReadsWalk<'_> {
         let text = self.heap.text_at(self.site(id, 1));
         self.heap.mix(text);
         for arg in args {
-            let from: Vec<Atom> = arg.0.iter().copied().filter(|atom| !matches!(atom, Atom::Nil)).collect();
+            let from: Atoms = arg.0.iter().copied().filter(|atom| !matches!(atom, Atom::Nil)).collect();
             if from.contains(&Atom::Unseen) {
                 self.heap.unsee(text);
             }

@@ -9,6 +9,7 @@ use crate::build::helm::strvals::of_json;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use read::SchemaReading;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub(super) enum Draft {
 }
 
 impl Draft {
+    pub(super) const ALL: [Draft; 5] = [Draft::D4, Draft::D6, Draft::D7, Draft::D2019, Draft::D2020];
+
     /// The draft whose metaschema a `$schema` names.
     fn named(url: &str) -> Option<Draft> {
         let url = url.trim_end_matches('#');
@@ -164,6 +167,8 @@ pub(super) struct Compiler<'c> {
     documents: BTreeMap<Arc<str>, SchemaDocument>,
     /// Where resources begin, by URL.
     resources: BTreeMap<Arc<str>, At>,
+    /// The resources that begin at a place, by its document and pointer.
+    places: FxHashMap<Arc<str>, FxHashMap<String, Vec<Arc<str>>>>,
     anchors: BTreeMap<(Arc<str>, String), At>,
     dynamic: BTreeSet<(Arc<str>, String)>,
     known: BTreeMap<At, Id>,
@@ -206,6 +211,7 @@ impl<'c> Compiler<'c> {
             unfollowed: BTreeSet::new(),
             documents: BTreeMap::new(),
             resources: BTreeMap::new(),
+            places: FxHashMap::default(),
             anchors: BTreeMap::new(),
             dynamic: BTreeSet::new(),
             known: BTreeMap::new(),
@@ -248,9 +254,22 @@ impl<'c> Compiler<'c> {
     fn add(&mut self, url: &str, value: &Value, draft: Draft) {
         let url: Arc<str> = url.into();
         self.documents.insert(url.clone(), SchemaDocument { value: value.clone(), draft });
-        self.resources.insert(url.clone(), At { document: url.clone(), pointer: String::new() });
+        self.begin(url.clone(), At { document: url.clone(), pointer: String::new() });
         let mut pointer = String::new();
         self.collect(value, &url, &url, &mut pointer, draft, 0);
+    }
+
+    /// Notes where a resource begins; of two of one URL the later one counts.
+    fn begin(&mut self, url: Arc<str>, at: At) {
+        let At { document, pointer } = at.clone();
+        let before = self.resources.insert(url.clone(), at);
+        if let Some(before) = before
+            && let Some(known) = self.places.get_mut(&before.document)
+            && let Some(known) = known.get_mut(&before.pointer)
+        {
+            known.retain(|other| *other != url);
+        }
+        self.places.entry(document).or_default().entry(pointer).or_default().push(url);
     }
 
     /// Notes resources and anchors below a schema.
@@ -275,10 +294,7 @@ impl<'c> Compiler<'c> {
                     let (url, fragment) = own.split_once('#').unwrap_or((own, ""));
                     if !url.is_empty() {
                         base = joined(&base, url).into();
-                        self.resources.insert(
-                            base.clone(),
-                            At { document: document.clone(), pointer: pointer.clone() },
-                        );
+                        self.begin(base.clone(), At { document: document.clone(), pointer: pointer.clone() });
                     }
                     if !fragment.is_empty() {
                         self.anchor(&base, fragment, document, pointer);
@@ -331,17 +347,13 @@ impl<'c> Compiler<'c> {
 
     /// The resource that a place is of: the innermost around it.
     fn resource(&self, at: &At) -> Arc<str> {
-        let around = |own: &At| {
-            own.document == at.document
-                && at
-                    .pointer
-                    .strip_prefix(&own.pointer)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let found = self.resources.iter().filter(|(_, own)| around(own));
+        let places = self.places.get(&at.document);
+        let ends = at.pointer.rmatch_indices('/').map(|(end, _)| end);
+        let mut around = std::iter::once(at.pointer.len()).chain(ends);
         // The document's own URL counts less than what it calls itself.
-        let found = found.max_by_key(|(url, own)| (own.pointer.len(), **url != at.document));
-        found.map_or_else(|| at.document.clone(), |(url, _)| url.clone())
+        let outer = |url: &&Arc<str>| (**url != at.document, (*url).clone());
+        let found = around.find_map(|end| places?.get(&at.pointer[..end])?.iter().max_by_key(outer));
+        found.unwrap_or(&at.document).clone()
     }
 
     fn schema(&mut self, at: At) -> Result<Id> {

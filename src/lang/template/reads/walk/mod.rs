@@ -9,6 +9,8 @@ use super::{DataShape, Program, Templates};
 use crate::lang::template::ast::{Branch, List, Node, Pipe};
 use crate::lang::template::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::smallvec;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Rounds until nothing is new.
@@ -84,7 +86,11 @@ pub(super) struct WalkedParts {
     pub(super) fields: FxHashMap<(Val, Arc<str>), Val>,
     pub(super) elements: FxHashMap<Val, Val>,
     /// What is set in the same part of the input, with how many such parts there were.
-    pub(super) over: FxHashMap<u32, (usize, Vec<Atom>)>,
+    pub(super) over: FxHashMap<u32, (usize, Rc<[Atom]>)>,
+    /// The same of what is set in a part or anywhere below it.
+    pub(super) below: FxHashMap<u32, (usize, Rc<[Atom]>)>,
+    /// What was asked for being empty.
+    pub(super) truths: FxHashSet<Val>,
 }
 
 impl<'p> ReadsWalk<'p> {
@@ -180,7 +186,7 @@ impl<'p> ReadsWalk<'p> {
             return val;
         }
         self.read_whole(&val);
-        Val(vec![Atom::Nil, Atom::Other, Atom::Unseen])
+        Val(smallvec![Atom::Nil, Atom::Other, Atom::Unseen])
     }
 
     /// Runs a template with data; its text.
@@ -276,7 +282,7 @@ impl<'p> ReadsWalk<'p> {
             Node::Text(place) => {
                 let source = self.templates.sources[self.source as usize].clone();
                 let text = &source.text[place.span.range()];
-                self.spell(Some(&[text.into()]));
+                self.spell(|_| Some(vec![text.into()]));
                 self.print_text(text);
             }
             Node::Action(_, pipe) => {
@@ -303,8 +309,9 @@ impl<'p> ReadsWalk<'p> {
     }
 
     /// Notes what is printed next: one of these texts, or nobody knows.
-    fn spell(&mut self, next: Option<&[Arc<str>]>) {
-        let all = self.words.take().zip(next).map(|(words, next)| {
+    fn spell(&mut self, next: impl FnOnce(&Self) -> Option<Vec<Arc<str>>>) {
+        let Some(words) = self.words.take() else { return };
+        let all = next(self).map(|next| {
             let pairs = words.iter().flat_map(|word| next.iter().map(move |next| format!("{word}{next}")));
             let mut all: Vec<Arc<str>> = pairs.take(WORDS + 1).map(Arc::from).collect();
             all.sort();
@@ -337,7 +344,7 @@ impl<'p> ReadsWalk<'p> {
 
     fn print_text(&mut self, text: &str) {
         let out = self.runs[self.current].out;
-        if !text.trim().is_empty() && !self.heap.texts[out as usize].is_mixed {
+        if !self.heap.texts[out as usize].is_mixed && !text.trim().is_empty() {
             self.heap.mix(out);
         }
     }
@@ -345,7 +352,7 @@ impl<'p> ReadsWalk<'p> {
     /// Writes a value into the text of the template.
     fn print(&mut self, value: &Val) {
         let out = self.runs[self.current].out;
-        self.spell(self.spelled(value).as_deref());
+        self.spell(|walk| walk.spelled(value));
         for atom in &value.0 {
             match atom {
                 Atom::Nil => {}
@@ -445,7 +452,7 @@ impl<'p> ReadsWalk<'p> {
     /// The elements of a list that a template writes itself, in their order, where a loop
     /// goes through nothing else and to its end.
     fn in_turn(&self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
-        let [Atom::Made(list)] = *value.0 else { return None };
+        let [Atom::Made(list)] = value.0[..] else { return None };
         let list = &self.heap.objects[list as usize];
         let is_plain = list.any.0.is_empty() && list.behind.0.is_empty() && list.of_loops.is_empty();
         if !is_plain || list.fields.is_empty() || list.fields.len() > TURNS || leaves(&branch.list) {
