@@ -95,7 +95,7 @@ pub(super) struct Term {
 #[derive(Debug)]
 pub(super) enum TermKind {
     Bool(bool),
-    Number(Number),
+    Number(Box<Number>),
     /// As written, and what it says.
     Str(Arc<str>, Arc<[u8]>),
     Nil,

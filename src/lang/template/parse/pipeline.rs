@@ -193,7 +193,7 @@ impl Parser<'_> {
             Kind::Field => TermKind::Field(vec![self.interned(&value[1..])]),
             Kind::Bool => TermKind::Bool(value == "true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
-                Ok(number) => TermKind::Number(number),
+                Ok(number) => TermKind::Number(Box::new(number)),
                 Err(message) => return self.fail(message),
             },
             Kind::LeftParen => {
