@@ -1,6 +1,5 @@
 //! What a template is made of. Every node has the bytes that it stands on.
 
-use super::lookups::FieldLookup;
 use std::fmt::{self, Display, Write as _};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -146,6 +145,28 @@ pub(super) struct Tree {
     pub(super) root: List,
     /// What it looks up by itself, in the order of their places, once that was asked.
     pub(super) lookups: OnceLock<Vec<FieldLookup>>,
+}
+
+/// One look-up: a field, or the whole of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldLookup {
+    /// From the data down; empty for all of it.
+    pub(crate) path: Vec<PathStep>,
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// Whether it runs whatever the data are: under no condition and in no loop.
+    pub(crate) is_certain: bool,
+}
+
+/// A step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum PathStep {
+    /// A field of this name.
+    Field(Arc<str>),
+    /// An element, whichever a loop is at.
+    Element,
+    /// The key of such an element.
+    Key,
 }
 
 /// Whether nothing but white space and comments is in a list.

@@ -1,6 +1,6 @@
 //! The face of the room: templates are added, values are made, templates are run.
 
-use super::ast::{Shown, TemplateSource, Tree, is_empty};
+use super::ast::{FieldLookup, Shown, TemplateSource, Tree, is_empty};
 use super::bound::Bound;
 use super::documents::Documents;
 use super::error::Fault;
@@ -8,7 +8,7 @@ use super::exec::{Execution, MissingKey, RunningTemplate, Set, without_no_value}
 use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
-use super::lookups::{FieldLookup, PassedOver, lookups, passed_over};
+use super::lookups::{PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};

@@ -99,20 +99,35 @@ impl Cx {
     /// held twice is met twice: values that hold each other several times are larger than
     /// any memory when they are written.
     pub(super) fn weigh(&mut self, val: &Val, steps: usize) -> Result<()> {
-        let mut todo = vec![(val.clone(), 0)];
+        let steps = steps.max(1);
+        let mut todo = Vec::new();
+        self.meet(val, 0, steps, &mut todo)?;
         while let Some((val, depth)) = todo.pop() {
-            self.step(steps.max(1))?;
-            if depth > NESTING {
-                return Err(Fault::bound(Bound::Nesting(NESTING)));
-            }
             match &val.kind {
-                Kind::List(list) => todo.extend(list.iter().map(|item| (item, depth + 1))),
+                Kind::List(list) => {
+                    for item in list.iter() {
+                        self.meet(&item, depth + 1, steps, &mut todo)?;
+                    }
+                }
                 Kind::Map(map) => {
-                    let entries = map.entries.0.borrow();
-                    todo.extend(entries.values().map(|entry| (entry.val.clone(), depth + 1)));
+                    for entry in map.entries.0.borrow().values() {
+                        self.meet(&entry.val, depth + 1, steps, &mut todo)?;
+                    }
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Counts a value, and notes it where more is in it.
+    fn meet(&mut self, val: &Val, depth: usize, steps: usize, todo: &mut Vec<(Val, usize)>) -> Result<()> {
+        self.step(steps)?;
+        if depth > NESTING {
+            return Err(Fault::bound(Bound::Nesting(NESTING)));
+        }
+        if matches!(val.kind, Kind::List(_) | Kind::Map(_)) {
+            todo.push((val.clone(), depth));
         }
         Ok(())
     }

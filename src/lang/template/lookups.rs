@@ -1,32 +1,10 @@
 //! Which parts of its data a template looks up, as far as its text says.
 
-use super::ast::{Branch, Command, List, Node, Pipe, Span, Term, TermKind, Tree};
+use super::ast::{Branch, Command, FieldLookup, List, Node, PathStep, Pipe, Span, Term, TermKind, Tree};
 use super::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// One look-up: a field, or the whole of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldLookup {
-    /// From the data down; empty for all of it.
-    pub(crate) path: Vec<PathStep>,
-    /// Where it stands.
-    pub(crate) span: Span,
-    /// Whether it runs whatever the data are: under no condition and in no loop.
-    pub(crate) is_certain: bool,
-}
-
-/// A step from a value to a part of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum PathStep {
-    /// A field of this name.
-    Field(Arc<str>),
-    /// An element, whichever a loop is at.
-    Element,
-    /// The key of such an element.
-    Key,
-}
 
 type Path = Vec<PathStep>;
 

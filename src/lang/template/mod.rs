@@ -39,6 +39,7 @@ mod value;
 mod version;
 
 pub use ast::Span;
+pub(crate) use ast::{FieldLookup, PathStep};
 pub use bound::Bound;
 pub use documents::Documents;
 pub(crate) use engine::with_stack_for;
@@ -47,7 +48,7 @@ pub use exec::MissingKey;
 pub use functions::{FuncMap, page};
 pub(crate) use functions::{adler32, json_error};
 pub use limits::{Libraries, Limits};
-pub(crate) use lookups::{FieldLookup, PassedOver, PathStep};
+pub(crate) use lookups::PassedOver;
 pub(crate) use methods::ANY_VERSION;
 pub use parse::ParseError;
 pub(crate) use parse::Parsed;

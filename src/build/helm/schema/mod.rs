@@ -17,6 +17,7 @@ use super::value::{Kind, Value};
 use crate::lang::yaml::{Location, NodeRef, Origin};
 use compile::Remote;
 use ready::{Schema, SchemaOutcome, parsed};
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -186,8 +187,15 @@ fn key_before(value: &Value, key: &str) -> Option<Location> {
 /// The JSON files of a chart and of those in it.
 struct Files<'c> {
     root: &'c Chart,
-    /// Those that may answer a reference, each once, when one is asked for.
-    answers: OnceCell<Vec<JsonFile<'c>>>,
+    answers: OnceCell<Answers<'c>>,
+}
+
+/// The files that may answer a reference.
+#[derive(Default)]
+struct Answers<'c> {
+    files: Vec<JsonFile<'c>>,
+    /// By the last parts of their names and of what they call themselves.
+    by_end: FxHashMap<String, Vec<usize>>,
 }
 
 /// A JSON file of a chart.
@@ -216,6 +224,11 @@ impl JsonFile<'_> {
     }
 }
 
+/// The parts of a path from the last one on.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').rev().filter(|part| !part.is_empty())
+}
+
 impl<'c> Files<'c> {
     fn of(root: &'c Chart) -> Files<'c> {
         Files { root, answers: OnceCell::new() }
@@ -225,13 +238,24 @@ impl<'c> Files<'c> {
         self.root.all_files().into_iter().filter(|file| file.name.ends_with(".json"))
     }
 
-    fn answers(&self) -> &[JsonFile<'c>] {
+    fn answers(&self) -> &Answers<'c> {
         self.answers.get_or_init(|| {
             // The schema that asks is no answer.
             let own = self.root.schema.as_ref().map(|file| &file.place);
             let mut seen = BTreeSet::new();
-            let others = self.all().filter(|file| Some(&file.place) != own && seen.insert(&file.place));
-            others.map(|file| JsonFile { file, value: OnceCell::new() }).collect()
+            let mut answers = Answers::default();
+            for file in self.all().filter(|file| Some(&file.place) != own && seen.insert(&file.place)) {
+                let json = JsonFile { file, value: OnceCell::new() };
+                let ends = [Some(&*file.name), json.id()].map(|path| parts(path?).next());
+                for (index, end) in ends.iter().enumerate() {
+                    if let Some(end) = end.filter(|_| index == 0 || ends[0] != *end) {
+                        let number = answers.files.len();
+                        answers.by_end.entry(end.to_owned()).or_default().push(number);
+                    }
+                }
+                answers.files.push(json);
+            }
+            answers
         })
     }
 }
@@ -239,13 +263,10 @@ impl<'c> Files<'c> {
 impl Remote for Files<'_> {
     fn document(&self, url: &str) -> Option<Value> {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
-        let wanted: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
-        let alike = |path: &str| {
-            let parts = path.split('/').filter(|part| !part.is_empty()).rev();
-            parts.zip(wanted.iter().rev()).take_while(|(one, two)| one == *two).count()
-        };
+        let alike = |path: &str| parts(path).zip(parts(rest)).take_while(|(one, two)| one == two).count();
+        let Answers { files, by_end } = self.answers();
         let mut best: Option<(usize, &Value)> = None;
-        for json in self.answers() {
+        for json in by_end.get(parts(rest).next()?)?.iter().map(|number| &files[*number]) {
             let score = alike(&json.file.name).max(json.id().map_or(0, alike));
             if score > best.map_or(0, |(known, _)| known)
                 && let Some(value) = json.value()

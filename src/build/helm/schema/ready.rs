@@ -154,3 +154,27 @@ fn depth(bytes: &[u8]) -> usize {
     }
     most
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_json_is_told_in_the_words_of_go() {
+        let deep = "[".repeat(DEPTH + 1) + &"]".repeat(DEPTH + 1);
+        for (text, why) in [
+            ("", "EOF"),
+            (" \n", "EOF"),
+            ("{\"a\":", "unexpected EOF"),
+            ("{} {}", "invalid character '{' after top-level value"),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+            ("[1e999]", "number out of range at line 1 column 6"),
+            (&deep, "exceeded max depth"),
+            (&deep.replace("]]", "]}"), "invalid character '}' after array element"),
+        ] {
+            assert_eq!(parsed(text.as_bytes()).expect_err(text), why);
+        }
+        let shallow = "[".repeat(DEPTH) + &"]".repeat(DEPTH);
+        assert!(parsed(shallow.as_bytes()).is_ok() && parsed(b" {\"\\u0061\": 1}\n").is_ok());
+    }
+}

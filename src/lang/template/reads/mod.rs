@@ -17,9 +17,9 @@ mod paths;
 mod texts;
 mod walk;
 
-use super::ast::{TemplateSource, Tree};
+use super::ast::{FieldLookup, PathStep, TemplateSource, Tree};
 use super::functions::FuncMap;
-use super::lookups::{FieldLookup, PathStep, lookups};
+use super::lookups::lookups;
 use super::parse::Parsed;
 pub(crate) use paths::{Has, PathReads, Seg, States};
 use rustc_hash::FxHashMap;

@@ -85,6 +85,29 @@ pub(crate) const ALL: &[Generator] = &[
         found.push(("charts/web/values.schema.json".to_owned(), schema.to_owned()));
         found
     }),
+    ("resources of one schema", 40, |count| {
+        let part = |at| format!("\"d{at}\": {{\"$id\": \"http://a.example/d{at}\", \"type\": \"string\"}},");
+        let reference = |at| format!("\"k{at}\": {{\"$ref\": \"http://a.example/d{at}\"}},");
+        let schema = format!(
+            "{{\"definitions\": {{{} \"d\": {{}}}}, \"properties\": {{{} \"k\": {{}}}}}}",
+            each(count, part),
+            each(count, reference)
+        );
+        let mut found = released("k0: v\n", "", &reading(1, |_| "{{ .Values.k0 }}".to_owned()));
+        found.push(("charts/web/values.schema.json".to_owned(), schema));
+        found
+    }),
+    ("files that references of a schema mean", 40, |count| {
+        let reference = |at| format!("\"k{at}\": {{\"$ref\": \"https://a.example/s/d{at}.json\"}},");
+        let schema = format!("{{\"properties\": {{{} \"k\": {{}}}}}}", each(count, reference));
+        let mut found = released("k0: v\n", "", &reading(1, |_| "{{ .Values.k0 }}".to_owned()));
+        found.push(("charts/web/values.schema.json".to_owned(), schema));
+        found.extend((0..count).map(|at| {
+            let text = format!("{{\"$id\": \"https://a.example/s/d{at}.json\", \"type\": \"string\"}}");
+            (format!("charts/web/s/d{at}.json"), text)
+        }));
+        found
+    }),
     ("values of a chart that fails", 40, |count| {
         let template = reading(count, |at| format!("{{{{ .Values.k{at} }}}}"));
         released(&keys(count), "", &(template + "{{ required \"a\" .Values.other }}\n"))
