@@ -374,8 +374,9 @@ impl Renderer<'_> {
     /// Releases, with what their charts make of them; `served` are the API versions that the
     /// cluster's own definitions add.
     ///
-    /// One of each chart first: with them come the definitions of the others, which would be
-    /// rendered again for these.
+    /// One release of each chart is rendered first: the definitions that a chart brings are
+    /// API versions that others may ask for. Rendered without them, those would have to be
+    /// rendered again.
     pub(super) fn releases(&self, placed: &[&PlacedObject], served: &BTreeSet<String>) -> Vec<Release> {
         let mut releases: Vec<Release> =
             placed.par_iter().with_max_len(1).map(|placed| self.release(placed)).collect();
