@@ -54,7 +54,7 @@ fn load(path: &str, store: &Arc<Store>) -> Option<Chart> {
 }
 
 fn values(case: &Case, store: &Store) -> Value {
-    let blob = store.intern(case.values.clone().into_bytes());
+    let blob = store.intern(case.values.as_bytes());
     let file = ChartFile { name: "values".into(), blob, place: FilePath::in_root("values") };
     let given = Given { files: vec![("values".to_owned(), file)], ..Given::default() };
     given.merge(LINE, &|name| Err(name.to_owned())).unwrap()

@@ -155,7 +155,7 @@ impl Arguments {
             };
             let bytes = bytes.map_err(|why| usage(format!("{}: {}", clean(name), clean(&why))))?;
             let place = FilePath::new(Tree::Outside, name.as_str());
-            let file = ChartFile { name: name.as_str().into(), blob: store.intern(bytes), place };
+            let file = ChartFile { name: name.as_str().into(), blob: store.intern(&bytes), place };
             Ok((name.clone(), file))
         };
         Ok(Given {

@@ -56,7 +56,7 @@ use crate::lang::text::{clean, suggest};
 use crate::report;
 use crate::simulate::gating::Position;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::Common;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -228,10 +228,33 @@ pub fn main() -> ExitCode {
 
 /// What the process was given.
 fn parse() -> Result<Cli, clap::Error> {
+    if let Some(cli) = of_one_command() {
+        return Ok(cli);
+    }
     // Never taken apart: that would take half as long as making it.
     let mut command = ManuallyDrop::new(command());
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// What the process was given where its first word is a command that hooks and scripts start
+/// often. To make the flags of all commands takes a quarter of a run that finds nothing to do.
+/// Mistakes and helps are left to who knows all.
+fn of_one_command() -> Option<Cli> {
+    let word = std::env::args_os().nth(1)?;
+    let word = word.to_str()?;
+    let new = clap::Command::new;
+    let own = match word {
+        "lint" => lint::Arguments::augment_args(new("lint")),
+        "build" => build::Arguments::augment_args(new("build")),
+        "plan" => plan::Arguments::augment_args(new("plan")),
+        "chart" => Chart::augment_subcommands(new("chart")),
+        _ => return None,
+    };
+    let all = Common::augment_args(clap::Command::new("forebay")).subcommand(own);
+    let mut all = ManuallyDrop::new(all);
+    let mut matches = all.try_get_matches_from_mut(std::env::args_os()).ok()?;
+    Cli::from_arg_matches_mut(&mut matches).ok()
 }
 
 /// All commands and flags.

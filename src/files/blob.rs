@@ -54,11 +54,11 @@ pub struct Undecodable {
 }
 
 impl Blob {
-    fn new(bytes: Vec<u8>) -> Self {
-        let separators = memchr::memmem::find_iter(&bytes, b"\n---").count();
-        let bytes = match String::from_utf8(bytes) {
+    fn new(bytes: &[u8]) -> Self {
+        let separators = memchr::memmem::find_iter(bytes, b"\n---").count();
+        let bytes = match std::str::from_utf8(bytes) {
             Ok(text) => Bytes::Text(text.into()),
-            Err(error) => Bytes::Other(error.into_bytes().into_boxed_slice()),
+            Err(_) => Bytes::Other(bytes.into()),
         };
         Blob { bytes, separators, content: OnceLock::new() }
     }
@@ -68,6 +68,14 @@ impl Blob {
         match &self.bytes {
             Bytes::Text(text) => text.as_bytes(),
             Bytes::Other(bytes) => bytes,
+        }
+    }
+
+    /// [`Blob::bytes`], held together with it where they are UTF-8.
+    pub(crate) fn shared_bytes(&self) -> Arc<[u8]> {
+        match &self.bytes {
+            Bytes::Text(text) => text.clone().into(),
+            Bytes::Other(bytes) => bytes.as_ref().into(),
         }
     }
 
@@ -152,8 +160,8 @@ pub struct Store {
 
 impl Store {
     /// The blob of these bytes.
-    pub fn intern(&self, bytes: Vec<u8>) -> Arc<Blob> {
-        let hash = self.hasher.hash_one(bytes.as_slice());
+    pub fn intern(&self, bytes: &[u8]) -> Arc<Blob> {
+        let hash = self.hasher.hash_one(bytes);
         let shard = &self.shards[hash as usize % SHARDS];
         let mut blobs = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = blobs.entry(hash).or_default();

@@ -228,10 +228,11 @@ pub(crate) fn read_named(root: &Path, path: &Path) -> io::Result<String> {
 /// What the system says; a directory, or more than [`SIZE_LIMIT`] bytes.
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
+    let opened = file.metadata()?;
+    if opened.is_dir() {
         return Err(io::Error::other("it is a directory"));
     }
-    bounded(file, 0)
+    bounded(file, if opened.is_file() { opened.len() } else { 0 })
 }
 
 /// The bytes of the regular file at a path, which is not followed.

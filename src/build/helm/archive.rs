@@ -1,7 +1,9 @@
 //! Packed charts, as Helm's `pkg/chart/loader/archive` unpacks them: into memory.
 
 use super::error::{RenderError, refuse};
+use crate::files::{Blob, Store};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 /// Bytes of one file of an archive, as Helm bounds them.
 pub(super) const FILE_LIMIT: u64 = 5 << 20;
@@ -13,14 +15,14 @@ pub(super) const CHART_LIMIT: u64 = 100 << 20;
 const MEMBERS: usize = 20_000;
 
 /// The files of an archive, without the directory around them: name and content.
-pub(super) fn members(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, RenderError> {
+pub(super) fn members(packed: &[u8], store: &Store) -> Result<Vec<(String, Arc<Blob>)>, RenderError> {
     if !packed.starts_with(&[0x1f, 0x8b]) {
         return refuse("gzip: invalid header");
     }
     // What unpacks to more than all files and their headers may have is none of Helm's.
     let unpacked = flate2::read::MultiGzDecoder::new(packed).take(2 * CHART_LIMIT);
     let mut archive = tar::Archive::new(Forward { inner: unpacked, at: 0, passed: Vec::new() });
-    let mut found = Vec::new();
+    let (mut found, mut content) = (Vec::new(), Vec::new());
     let mut left = CHART_LIMIT;
     let entries = archive.entries_with_seek().map_err(|error| unreadable(&error))?;
     for (count, entry) in entries.enumerate() {
@@ -49,13 +51,14 @@ pub(super) fn members(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, RenderErr
                 "decompressed chart file {path:?} is larger than the maximum file size {FILE_LIMIT}"
             ));
         }
-        let mut content = Vec::with_capacity(size as usize);
+        content.clear();
+        content.reserve_exact(size as usize);
         entry.read_to_end(&mut content).map_err(|error| unreadable(&error))?;
         left -= content.len() as u64;
         if (content.len() as u64) < size || left == 0 {
             return refuse(format!("decompressed chart is larger than the maximum size {CHART_LIMIT}"));
         }
-        found.push((name, content));
+        found.push((name, store.intern(&content)));
     }
     if found.is_empty() {
         return refuse("no files in chart archive");

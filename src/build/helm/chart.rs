@@ -33,6 +33,12 @@ impl ChartFile {
         bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
     }
 
+    /// [`ChartFile::bytes`], shared with the file where that can be.
+    pub(super) fn shared_bytes(&self) -> Arc<[u8]> {
+        let all = self.blob.shared_bytes();
+        if self.bytes().len() == all.len() { all } else { self.bytes().into() }
+    }
+
     /// Its text without a byte order mark; nothing where it is no UTF-8.
     pub fn text(&self) -> Option<&str> {
         let text = self.blob.text()?;

@@ -7,7 +7,7 @@ use super::ignore::Ignore;
 use super::line::HelmLine;
 use super::metadata::{Metadata, read_file};
 use super::value::{Kind, Value, merge_into};
-use crate::files::{FileTree, PathKind, Snapshot, Store, resolve_link};
+use crate::files::{Blob, FileTree, PathKind, Snapshot, Store, resolve_link};
 use crate::lang::template::{not_utf8, read};
 use crate::lang::yaml::go_compat::{DocumentReader, apimachinery_documents, decode};
 use crate::lang::yaml::{FilePath, Source, Stream, Tree};
@@ -81,7 +81,8 @@ impl Chart {
         line: HelmLine,
     ) -> Result<Chart, RenderError> {
         let loading = Loading { store, line };
-        let mut files = loading.placed(files.to_vec());
+        let members = files.iter().map(|(name, bytes)| (name.clone(), store.intern(bytes)));
+        let mut files = loading.placed(members.collect());
         let rules = files.iter().find(|file| &*file.name == ".helmignore");
         let rules = Ignore::parse(rules.and_then(ChartFile::text).unwrap_or_default())?;
         files.retain(|file| !rules.excludes(&file.name));
@@ -153,17 +154,17 @@ fn linked(tree: &FileTree, path: &str, name: &str, found: &mut Vec<ChartFile>) -
 impl Loading<'_> {
     /// The files of an archive, each at its place in the tree that the chart is.
     fn unpacked(&self, packed: &[u8]) -> Result<Vec<ChartFile>, RenderError> {
-        Ok(self.placed(archive::members(packed)?))
+        Ok(self.placed(archive::members(packed, self.store)?))
     }
 
     /// Files that no file tree holds, each at its place in the tree that the chart is.
-    fn placed(&self, members: Vec<(String, Vec<u8>)>) -> Vec<ChartFile> {
+    fn placed(&self, members: Vec<(String, Arc<Blob>)>) -> Vec<ChartFile> {
         let own = members.iter().find(|(name, _)| name == "Chart.yaml");
-        let own = own.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+        let own = own.map(|(_, blob)| String::from_utf8_lossy(blob.bytes()));
         let label = label(own.as_deref().unwrap_or_default());
-        let file = |(name, bytes): (String, Vec<u8>)| {
+        let file = |(name, blob): (String, Arc<Blob>)| {
             let place = FilePath::new(Tree::Chart, format!("{label}/{name}"));
-            ChartFile { name: name.into(), blob: self.store.intern(bytes), place }
+            ChartFile { name: name.into(), blob, place }
         };
         members.into_iter().map(file).collect()
     }

@@ -123,7 +123,7 @@ impl ObjectMaker<'_, '_> {
             None => self.left.met = Some("512 MiB of files"),
         }
         let files = chart.files.iter().filter(|_| fits.is_some());
-        let files = files.map(|file| (file.name.to_string(), file.bytes().to_vec(), None));
+        let files = files.map(|file| (file.name.clone(), file.shared_bytes(), None));
         let files = self.data.files(files.collect());
         let own = match self.request.helm.line {
             HelmLine::V3_17 => self.structure_of(&chart.metadata, is_root),

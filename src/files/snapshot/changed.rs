@@ -27,7 +27,7 @@ impl Snapshot {
                 is_manifest: is_manifest_path(path),
                 size: bytes.len() as u64,
                 oid: None,
-                blob: OnceLock::from(Ok(self.store.intern(bytes))),
+                blob: OnceLock::from(Ok(self.store.intern(&bytes))),
                 sources: OnceLock::new(),
                 objects: OnceLock::new(),
                 template: OnceLock::new(),

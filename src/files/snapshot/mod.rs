@@ -195,7 +195,7 @@ impl Snapshot {
 
     fn content(&self, found: GitBlob) -> Result<Arc<Blob>, Unreadable> {
         match found {
-            GitBlob::Bytes(bytes) => Ok(self.store.intern(bytes)),
+            GitBlob::Bytes(bytes) => Ok(self.store.intern(&bytes)),
             GitBlob::TooLarge(size) => Err(Unreadable::TooLarge(size)),
             GitBlob::Missing => Err(Unreadable::MissingObject),
         }
@@ -208,7 +208,7 @@ impl Snapshot {
         for (path, bytes) in files {
             let entry = TreeEntry::new(path, FileKind::Regular);
             listing.entries.push(TreeEntry { size: bytes.len() as u64, ..entry });
-            blobs.insert(path.to_owned(), store.intern(bytes));
+            blobs.insert(path.to_owned(), store.intern(&bytes));
         }
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let snapshot = Snapshot::build_files(SnapshotOrigin::Memory, listing, store);
@@ -501,7 +501,7 @@ impl Snapshot {
                 io::ErrorKind::FileTooLarge => Unreadable::TooLarge(root.size(path).unwrap_or_default()),
                 _ => Unreadable::Io(error.to_string()),
             });
-            bytes.map(|bytes| self.store.intern(bytes))
+            bytes.map(|bytes| self.store.intern(&bytes))
         };
         match (&self.origin, &file.oid) {
             (SnapshotOrigin::Directory(root), _) => in_directory(root, &file.path),

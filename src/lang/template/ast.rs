@@ -42,17 +42,18 @@ pub(super) struct NodePlace {
     pub(super) id: u32,
 }
 
-pub(super) type List = Vec<Node>;
+/// Boxed slices, as everywhere here: a chart's templates are parsed once and held.
+pub(super) type List = Box<[Node]>;
 
 /// Text or an action.
 #[derive(Debug)]
 pub(super) enum Node {
     Text(NodePlace),
     Action(NodePlace, Pipe),
-    If(Branch),
-    With(Branch),
-    Range(Branch),
-    Template(NodePlace, Arc<str>, Option<Pipe>),
+    If(Box<Branch>),
+    With(Box<Branch>),
+    Range(Box<Branch>),
+    Template(NodePlace, Arc<str>, Option<Box<Pipe>>),
     Break(NodePlace),
     Continue(NodePlace),
 }
@@ -66,23 +67,23 @@ pub(super) struct Branch {
     pub(super) otherwise: Option<List>,
     /// Variables of outside that are assigned in either list: what they are
     /// afterwards was decided here, even where the assignment did not run.
-    pub(super) assigns: Vec<Arc<str>>,
+    pub(super) assigns: Box<[Arc<str>]>,
 }
 
 /// Commands joined by `|`, perhaps declared to variables.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     pub(super) place: NodePlace,
-    pub(super) declares: Vec<Arc<str>>,
+    pub(super) declares: Box<[Arc<str>]>,
     pub(super) is_assign: bool,
-    pub(super) commands: Vec<Command>,
+    pub(super) commands: Box<[Command]>,
 }
 
 /// A function, method, field or value with its arguments; never empty.
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) place: NodePlace,
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Box<[Term]>,
 }
 
 #[derive(Debug)]
@@ -95,16 +96,31 @@ pub(super) struct Term {
 pub(super) enum TermKind {
     Bool(bool),
     Number(Box<Number>),
-    /// As written, and what it says.
-    Str(Arc<str>, Arc<[u8]>),
+    Str(Box<Literal>),
     Nil,
     Dot,
-    Field(Vec<Arc<str>>),
+    Field(Box<[Arc<str>]>),
     /// The name with its `$`, then fields.
-    Variable(Vec<Arc<str>>),
-    Chain(Box<Term>, Vec<Arc<str>>),
+    Variable(Box<[Arc<str>]>),
+    Chain(Box<Chain>),
     Identifier(Arc<str>),
     Pipe(Box<Pipe>),
+}
+
+/// A text between quotes.
+#[derive(Debug)]
+pub(super) struct Literal {
+    /// With them.
+    pub(super) written: Box<str>,
+    /// What it says.
+    pub(super) text: Arc<[u8]>,
+}
+
+/// Fields of what is no field or variable itself.
+#[derive(Debug)]
+pub(super) struct Chain {
+    pub(super) first: Term,
+    pub(super) fields: Box<[Arc<str>]>,
 }
 
 /// A number as Go's untyped constants: all that it can be.
@@ -193,7 +209,7 @@ impl Display for Term {
         match &self.kind {
             TermKind::Bool(value) => write!(out, "{value}"),
             TermKind::Number(number) => out.write_str(&number.text),
-            TermKind::Str(written, _) => out.write_str(written),
+            TermKind::Str(literal) => out.write_str(&literal.written),
             TermKind::Nil => out.write_str("nil"),
             TermKind::Dot => out.write_char('.'),
             TermKind::Field(fields) => joined(out, fields, "."),
@@ -201,12 +217,12 @@ impl Display for Term {
                 out.write_str(&names[0])?;
                 joined(out, &names[1..], ".")
             }
-            TermKind::Chain(first, fields) => {
-                match &first.kind {
+            TermKind::Chain(chain) => {
+                match &chain.first.kind {
                     TermKind::Pipe(pipe) => write!(out, "({pipe})")?,
-                    _ => write!(out, "{first}")?,
+                    _ => write!(out, "{}", chain.first)?,
                 }
-                joined(out, fields, ".")
+                joined(out, &chain.fields, ".")
             }
             TermKind::Identifier(name) => out.write_str(name),
             TermKind::Pipe(pipe) => write!(out, "{pipe}"),
@@ -271,12 +287,12 @@ impl Display for Shown<'_> {
 
 fn show_branch(out: &mut fmt::Formatter<'_>, word: &str, branch: &Branch, text: &str) -> fmt::Result {
     write!(out, "{{{{{word} {}}}}}", branch.pipe)?;
-    for node in &branch.list {
+    for node in &*branch.list {
         write!(out, "{}", Shown(node, text))?;
     }
     if let Some(otherwise) = &branch.otherwise {
         out.write_str("{{else}}")?;
-        for node in otherwise {
+        for node in &**otherwise {
             write!(out, "{}", Shown(node, text))?;
         }
     }

@@ -169,7 +169,7 @@ impl Walk<'_> {
 
     fn list(&mut self, list: &List, dot: Dot<'_>) {
         let mark = self.vars.len();
-        for node in list {
+        for node in &**list {
             match node {
                 Node::Text(_) | Node::Break(_) | Node::Continue(_) => {}
                 Node::Action(_, pipe) => drop(self.pipe(pipe, dot, Declared::Whole)),
@@ -202,7 +202,7 @@ impl Walk<'_> {
         self.is_certain = before;
         self.vars.truncate(mark);
         // What was assigned in it may be anything.
-        for name in &branch.assigns {
+        for name in &*branch.assigns {
             if let Some(path) = self.vars.find_mut(name) {
                 *path = None;
             }
@@ -263,9 +263,9 @@ impl Walk<'_> {
             TermKind::Dot => dot?.clone(),
             TermKind::Field(names) => fields(dot?, names)?,
             TermKind::Variable(names) => fields(self.vars.find(&names[0])?.as_ref()?, &names[1..])?,
-            TermKind::Chain(inner, names) => {
-                let inner = self.term(inner, dot)?;
-                fields(&inner, names)?
+            TermKind::Chain(chain) => {
+                let first = self.term(&chain.first, dot)?;
+                fields(&first, &chain.fields)?
             }
             TermKind::Pipe(pipe) => return self.pipe(pipe, dot, Declared::Whole),
             TermKind::Bool(_)

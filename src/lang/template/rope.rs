@@ -8,8 +8,9 @@ use super::trace::{CondId, ProvId, SetId, WriterId};
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A text with the provenance of its bytes. Cloning is a reference count.
 #[derive(Clone, Debug)]
@@ -40,10 +41,28 @@ impl Meaning {
     }
 }
 
+/// Bytes of its own, or those of a file.
+#[derive(Debug)]
+enum Bytes {
+    Own(Box<[u8]>),
+    Shared(Arc<[u8]>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Shared(bytes) => bytes,
+        }
+    }
+}
+
 /// Laid out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Flat {
-    bytes: Box<[u8]>,
+    bytes: Bytes,
     /// Where each run ends.
     runs: Runs,
 }
@@ -82,18 +101,23 @@ impl Drop for Rope {
 impl Text {
     /// A text of one origin.
     pub(super) fn new(bytes: impl Into<Box<[u8]>>, prov: ProvId) -> Text {
-        Text::flat(bytes.into(), Runs::One(prov))
+        Text::flat(Bytes::Own(bytes.into()), Runs::One(prov))
+    }
+
+    /// A text of one origin that is held elsewhere too.
+    pub(super) fn shared(bytes: Arc<[u8]>, prov: ProvId) -> Text {
+        Text::flat(Bytes::Shared(bytes), Runs::One(prov))
     }
 
     pub(super) fn empty() -> Text {
         Text::new(Vec::new(), ProvId::default())
     }
 
-    fn flat(bytes: Box<[u8]>, runs: Runs) -> Text {
+    fn flat(bytes: Bytes, runs: Runs) -> Text {
         Text::flat_of(bytes, runs, None)
     }
 
-    fn flat_of(bytes: Box<[u8]>, runs: Runs, meaning: Option<Box<Meaning>>) -> Text {
+    fn flat_of(bytes: Bytes, runs: Runs, meaning: Option<Box<Meaning>>) -> Text {
         let len = bytes.len();
         let flat = OnceCell::from(Flat { bytes, runs });
         Text(Rc::new(Rope { len, flat, parts: RefCell::new(None), meaning }))
@@ -265,7 +289,7 @@ impl Builder {
             [(_, prov)] => Runs::One(*prov),
             _ => Runs::Many(self.runs.into_boxed_slice()),
         };
-        (Flat { bytes: self.bytes.into_boxed_slice(), runs }, self.meaning)
+        (Flat { bytes: Bytes::Own(self.bytes.into_boxed_slice()), runs }, self.meaning)
     }
 
     pub(super) fn finish(self) -> Text {

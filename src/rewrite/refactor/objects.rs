@@ -375,7 +375,7 @@ fn divide(
         Some(at) => changes[at].after = parts.rest,
         None => changes.push(FileChange { path: path.clone(), before: blob.clone(), after: parts.rest }),
     }
-    let before = snapshot.store().intern(Vec::new());
+    let before = snapshot.store().intern(b"");
     changes.push(FileChange { path: target.clone(), before, after: parts.out });
     changes.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(())

@@ -63,7 +63,7 @@ fn read_made(from: &mut RecordReader<'_>, blobs: &Store) -> Option<ChartObjects>
     let hooks = from.list(RecordReader::node)?;
     let files = from.list(|from| {
         let place = FilePath::new(Tree::Chart, from.text()?);
-        let blob = blobs.intern(from.text()?.as_bytes().to_vec());
+        let blob = blobs.intern(from.text()?.as_bytes());
         Some(ChartFile { name: place.shown().clone(), blob, place })
     })?;
     let definitions = files.iter().flat_map(documents_of).collect();

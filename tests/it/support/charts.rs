@@ -29,11 +29,7 @@ pub(crate) struct Answer {
 
 /// A file that is no file of a tree.
 pub(crate) fn loose(store: &Store, name: &str, text: &str) -> ChartFile {
-    ChartFile {
-        name: name.into(),
-        blob: store.intern(text.as_bytes().to_vec()),
-        place: FilePath::in_root(name),
-    }
+    ChartFile { name: name.into(), blob: store.intern(text.as_bytes()), place: FilePath::in_root(name) }
 }
 
 impl Template {

@@ -1,7 +1,7 @@
 //! Pipelines, commands, fields and arguments.
 
 use super::{At, Execution, Frame, MissingKey};
-use crate::lang::template::ast::{Command, Pipe, Term, TermKind};
+use crate::lang::template::ast::{Chain, Command, Pipe, Term, TermKind};
 use crate::lang::template::error::Result;
 use crate::lang::template::function::Ty;
 use crate::lang::template::methods;
@@ -20,7 +20,7 @@ impl Execution {
             value = Some(next.stored());
         }
         let value = value.unwrap_or_else(Val::nil);
-        for name in &pipe.declares {
+        for name in &*pipe.declares {
             if !pipe.is_assign {
                 frame.vars.push(name.clone(), value.clone());
             } else if !self.assign(frame, name, value.clone()) {
@@ -77,9 +77,9 @@ impl Execution {
     pub(super) fn literal<'t>(&mut self, frame: &mut Frame<'t>, term: &'t Term) -> Result<Val> {
         Ok(match &term.kind {
             TermKind::Bool(value) => Val::bool(*value, SetId::NONE),
-            TermKind::Str(_, text) => {
+            TermKind::Str(literal) => {
                 let writer = self.writer(frame, term.place);
-                Val::text(self.literal_text(text, writer))
+                Val::text(self.literal_text(&literal.text, writer))
             }
             TermKind::Number(number) => {
                 frame.at = At::Term(term);
@@ -119,9 +119,10 @@ impl Execution {
         args: &'t [Term],
         last: Option<Val>,
     ) -> Result<Val> {
-        let TermKind::Chain(first, fields) = &term.kind else {
+        let TermKind::Chain(chain) = &term.kind else {
             return Ok(Val::nil());
         };
+        let Chain { first, fields } = &**chain;
         frame.at = At::Term(term);
         if let TermKind::Nil = first.kind {
             return Err(frame.fault(format!("indirection through explicit nil in {term}")));

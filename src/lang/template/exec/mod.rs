@@ -173,7 +173,7 @@ impl Execution {
     }
 
     fn list<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, list: &'t Nodes) -> Result<ExecStep> {
-        for node in list {
+        for node in &**list {
             match self.node(frame, dot, node)? {
                 ExecStep::Next => {}
                 step => return Ok(step),
@@ -197,7 +197,7 @@ impl Execution {
             Node::If(branch) => return self.if_or_with(frame, dot, branch, false),
             Node::With(branch) => return self.if_or_with(frame, dot, branch, true),
             Node::Range(branch) => return self.range(frame, dot, node, branch),
-            Node::Template(_, name, pipe) => self.template(frame, dot, name, pipe.as_ref())?,
+            Node::Template(_, name, pipe) => self.template(frame, dot, name, pipe.as_deref())?,
             Node::Break(_) => return Ok(ExecStep::Break),
             Node::Continue(_) => return Ok(ExecStep::Continue),
         }
@@ -305,7 +305,7 @@ impl Execution {
             return;
         }
         let decided = self.cx.trace.decides(question);
-        for name in &branch.assigns {
+        for name in &*branch.assigns {
             if let Some(value) = frame.vars.find_mut(name) {
                 value.from = self.cx.trace.union(value.from, decided);
             }

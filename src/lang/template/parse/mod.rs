@@ -5,7 +5,7 @@
 
 mod pipeline;
 
-use super::ast::{Branch, List, Node, NodePlace, Pipe, Span, TemplateSource, Tree, is_empty};
+use super::ast::{Branch, Command, List, Node, NodePlace, Pipe, Span, TemplateSource, Term, Tree, is_empty};
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
 use super::scope::Scope;
@@ -61,6 +61,7 @@ pub(super) fn parse(
         errors: Vec::new(),
         assigns: Vec::new(),
         names: FxHashSet::default(),
+        open: Open::default(),
         is_function,
     };
     let root = parser.top();
@@ -100,7 +101,21 @@ struct Parser<'t> {
     assigns: Vec<Vec<Arc<str>>>,
     /// Names that were met: most are met often.
     names: FxHashSet<Arc<str>>,
+    open: Open,
     is_function: &'t dyn Fn(&str) -> bool,
+}
+
+/// The parts of lists whose end is not read yet, those of inner ones last: a list gets memory
+/// once, as much as it has parts.
+#[derive(Default)]
+struct Open {
+    nodes: Vec<Node>,
+    commands: Vec<Command>,
+    terms: Vec<Term>,
+}
+
+fn behind<T>(open: &mut Vec<T>, start: usize) -> Box<[T]> {
+    open.drain(start..).collect()
 }
 
 /// How a list of nodes ended.
@@ -241,10 +256,9 @@ impl<'t> Parser<'t> {
 
     /// The text itself: as a list, with `define` besides.
     fn top(&mut self) -> List {
-        let mut list = Vec::new();
         loop {
             if self.peek().kind == Kind::Eof || self.errors.len() >= ERROR_LIMIT {
-                return list;
+                return behind(&mut self.open.nodes, 0);
             }
             if self.peek().kind == Kind::LeftDelim {
                 let delimiter = self.next();
@@ -259,7 +273,7 @@ impl<'t> Parser<'t> {
                 self.backup(delimiter);
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => list.push(node),
+                Ok(Step::Node(node)) => self.open.nodes.push(node),
                 Ok(Step::End) => drop(self.fail::<()>("unexpected {{end}}")),
                 Ok(Step::Else) => {
                     drop(self.fail::<()>("unexpected {{else}}"));
@@ -335,7 +349,7 @@ impl<'t> Parser<'t> {
     /// Text and actions up to `end` or `else`. A mistake within is noted, and the
     /// list goes on behind it.
     fn item_list(&mut self) -> Result<(List, Ended)> {
-        let mut list = Vec::new();
+        let start = self.open.nodes.len();
         self.depth += 1;
         let end = loop {
             if self.depth > DEPTH_LIMIT {
@@ -349,7 +363,7 @@ impl<'t> Parser<'t> {
                 break self.fail("unexpected EOF");
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => list.push(node),
+                Ok(Step::Node(node)) => self.open.nodes.push(node),
                 Ok(Step::End) => break Ok(Ended::Here),
                 Ok(Step::Else) => break Ok(Ended::Else),
                 Err(Failed) if self.errors.len() >= ERROR_LIMIT => break Err(Failed),
@@ -357,6 +371,7 @@ impl<'t> Parser<'t> {
             }
         };
         self.depth -= 1;
+        let list = behind(&mut self.open.nodes, start);
         match end {
             Ok(end) => Ok((list, end)),
             // The mistake is noted; what was read still counts.
@@ -392,10 +407,10 @@ impl<'t> Parser<'t> {
                 self.expect(Kind::RightDelim, "end")?;
                 return Ok(Step::End);
             }
-            Kind::If => Node::If(self.control(open, "if")?),
-            Kind::Range => Node::Range(self.control(open, "range")?),
+            Kind::If => Node::If(Box::new(self.control(open, "if")?)),
+            Kind::Range => Node::Range(Box::new(self.control(open, "range")?)),
             Kind::Template => self.template(open)?,
-            Kind::With => Node::With(self.control(open, "with")?),
+            Kind::With => Node::With(Box::new(self.control(open, "with")?)),
             _ => {
                 self.backup(item);
                 let at = self.peek().span.start;
@@ -437,7 +452,7 @@ impl<'t> Parser<'t> {
         self.assigns.push(Vec::new());
         let branch = self.control_body(open, context, vars);
         let assigns = self.assigns.pop().unwrap_or_default();
-        let known: Vec<Arc<str>> =
+        let known: Box<[Arc<str>]> =
             assigns.into_iter().filter(|name| self.vars.was_declared(name, vars)).collect();
         if let Some(outer) = self.assigns.last_mut() {
             outer.extend(known.iter().cloned());
@@ -462,7 +477,7 @@ impl<'t> Parser<'t> {
         let listed = self.item_list();
         self.range_depth -= usize::from(is_range);
         let (list, end) = listed?;
-        let mut branch = Branch { place, pipe, list, otherwise: None, assigns: Vec::new() };
+        let mut branch = Branch { place, pipe, list, otherwise: None, assigns: Box::default() };
         match end {
             Ended::Here => {}
             Ended::Eof => return Err(Failed),
@@ -488,7 +503,8 @@ impl<'t> Parser<'t> {
             };
             self.depth -= 1;
             let branch = branch?;
-            return Ok(vec![if word == "if" { Node::If(branch) } else { Node::With(branch) }]);
+            let branch = Box::new(branch);
+            return Ok(Box::new([if word == "if" { Node::If(branch) } else { Node::With(branch) }]));
         }
         let (list, end) = self.item_list()?;
         match end {
@@ -519,7 +535,7 @@ impl<'t> Parser<'t> {
             None
         } else {
             self.backup(next);
-            Some(self.pipeline(CONTEXT, Kind::RightDelim)?)
+            Some(Box::new(self.pipeline(CONTEXT, Kind::RightDelim)?))
         };
         self.close_action(&mut place);
         Ok(Node::Template(place, name.into(), pipe))
@@ -535,7 +551,7 @@ impl<'t> Parser<'t> {
         self.close_action(&mut place);
         let root = self.separate_list(CONTEXT)?;
         self.add(&name, root);
-        Ok(Node::Template(place, name.into(), Some(pipe)))
+        Ok(Node::Template(place, name.into(), Some(Box::new(pipe))))
     }
 }
 

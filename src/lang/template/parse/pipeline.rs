@@ -1,10 +1,11 @@
 //! Pipelines: declarations, commands and their operands.
 
-use super::{DEPTH_LIMIT, Parser, Result};
-use crate::lang::template::ast::{Command, Number, Pipe, Term, TermKind};
+use super::{DEPTH_LIMIT, Parser, Result, behind};
+use crate::lang::template::ast::{Chain, Command, Literal, Number, Pipe, Term, TermKind};
 use crate::lang::template::lex::{Item, Kind};
 use crate::lang::template::number;
 use crate::lang::template::quote::{go_quote, unquote};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 impl Parser<'_> {
@@ -13,7 +14,11 @@ impl Parser<'_> {
         let pipe = if self.depth > DEPTH_LIMIT {
             self.fail(format!("expressions are nested more than {DEPTH_LIMIT} deep"))
         } else {
-            self.pipeline_body(context, end)
+            let (commands, terms) = (self.open.commands.len(), self.open.terms.len());
+            let pipe = self.pipeline_body(context, end);
+            self.open.commands.truncate(commands);
+            self.open.terms.truncate(terms);
+            pipe
         };
         self.depth -= 1;
         pipe
@@ -23,10 +28,12 @@ impl Parser<'_> {
         let first = self.peek_non_space();
         let mut pipe = Pipe { place: self.place(first.span), ..Pipe::default() };
         self.declarations(&mut pipe, context)?;
+        let start = self.open.commands.len();
         loop {
             let item = self.next_non_space();
             match item.kind {
                 kind if kind == end => {
+                    pipe.commands = behind(&mut self.open.commands, start);
                     self.check_pipeline(&pipe, context)?;
                     let last = pipe.commands.last().map(|command| command.place.span);
                     self.close(&mut pipe.place, last.unwrap_or(first.span));
@@ -46,7 +53,7 @@ impl Parser<'_> {
                 | Kind::LeftParen => {
                     self.backup(item);
                     let command = self.command()?;
-                    pipe.commands.push(command);
+                    self.open.commands.push(command);
                 }
                 _ => return self.unexpected(&item, context),
             }
@@ -54,10 +61,11 @@ impl Parser<'_> {
     }
 
     fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<()> {
+        let mut declares: SmallVec<[Arc<str>; 2]> = SmallVec::new();
         loop {
             let variable = self.peek_non_space();
             if variable.kind != Kind::Variable {
-                return Ok(());
+                break;
             }
             self.next_non_space();
             let behind = self.peek();
@@ -70,15 +78,15 @@ impl Parser<'_> {
                     if let (true, Some(assigns)) = (pipe.is_assign, self.assigns.last_mut()) {
                         assigns.push(name.clone());
                     }
-                    pipe.declares.push(name.clone());
+                    declares.push(name.clone());
                     self.vars.push(name, ());
-                    return Ok(());
+                    break;
                 }
                 Kind::Char if self.value(&next) == "," => {
                     self.next_non_space();
-                    pipe.declares.push(name.clone());
+                    declares.push(name.clone());
                     self.vars.push(name, ());
-                    if context == "range" && pipe.declares.len() < 2 {
+                    if context == "range" && declares.len() < 2 {
                         match self.peek_non_space().kind {
                             Kind::Variable | Kind::RightDelim | Kind::RightParen => continue,
                             _ => return self.fail("range can only initialize variables"),
@@ -91,10 +99,12 @@ impl Parser<'_> {
                         self.backup(behind);
                     }
                     self.backup(variable);
-                    return Ok(());
+                    break;
                 }
             }
         }
+        pipe.declares = declares.into_iter().collect();
+        Ok(())
     }
 
     fn check_pipeline(&mut self, pipe: &Pipe, context: &str) -> Result<()> {
@@ -115,11 +125,12 @@ impl Parser<'_> {
 
     fn command(&mut self) -> Result<Command> {
         let first = self.peek_non_space().span;
-        let mut command = Command { place: self.place(first), terms: Vec::new() };
+        let mut place = self.place(first);
+        let start = self.open.terms.len();
         loop {
             self.peek_non_space();
             if let Some(term) = self.operand()? {
-                command.terms.push(term);
+                self.open.terms.push(term);
             }
             let item = self.next();
             match item.kind {
@@ -130,12 +141,12 @@ impl Parser<'_> {
             }
             break;
         }
-        let Some(last) = command.terms.last() else {
+        let terms = behind(&mut self.open.terms, start);
+        let Some(last) = terms.last() else {
             return self.fail("empty command");
         };
-        let end = last.place.span;
-        self.close(&mut command.place, end);
-        Ok(command)
+        self.close(&mut place, last.place.span);
+        Ok(Command { place, terms })
     }
 
     fn operand(&mut self) -> Result<Option<Term>> {
@@ -146,7 +157,7 @@ impl Parser<'_> {
         if next.kind != Kind::Field {
             return Ok(Some(term));
         }
-        let mut fields: Vec<Arc<str>> = Vec::new();
+        let mut fields: SmallVec<[Arc<str>; 4]> = SmallVec::new();
         let mut end = next.span;
         while self.peek().kind == Kind::Field {
             let item = self.next();
@@ -155,14 +166,22 @@ impl Parser<'_> {
             end = item.span;
         }
         match &mut term.kind {
-            TermKind::Field(own) | TermKind::Variable(own) => own.append(&mut fields),
+            TermKind::Field(own) | TermKind::Variable(own) => {
+                *own = own.iter().cloned().chain(fields).collect();
+            }
             TermKind::Bool(_) | TermKind::Str(..) | TermKind::Number(_) | TermKind::Nil | TermKind::Dot => {
                 let shown = go_quote(term.to_string().as_bytes());
                 return self.fail(format!("unexpected . after term {shown}"));
             }
             _ => {
                 let place = self.place(term.place.span);
-                term = Term { place, kind: TermKind::Chain(Box::new(term), fields) };
+                term = Term {
+                    place,
+                    kind: TermKind::Chain(Box::new(Chain {
+                        first: term,
+                        fields: fields.into_iter().collect(),
+                    })),
+                };
             }
         }
         term.place.at = next.span.start;
@@ -188,9 +207,9 @@ impl Parser<'_> {
                 if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
-                TermKind::Variable(vec![self.interned(value)])
+                TermKind::Variable(Box::new([self.interned(value)]))
             }
-            Kind::Field => TermKind::Field(vec![self.interned(&value[1..])]),
+            Kind::Field => TermKind::Field(Box::new([self.interned(&value[1..])])),
             Kind::Bool => TermKind::Bool(value == "true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
                 Ok(number) => TermKind::Number(Box::new(number)),
@@ -203,7 +222,7 @@ impl Parser<'_> {
                 TermKind::Pipe(Box::new(pipe))
             }
             Kind::String | Kind::RawString => match unquote(value) {
-                Some(text) => TermKind::Str(value.into(), text.into()),
+                Some(text) => TermKind::Str(Box::new(Literal { written: value.into(), text: text.into() })),
                 None => return self.fail("invalid syntax"),
             },
             Kind::Error => return self.unexpected(&item, "operand"),

@@ -108,7 +108,7 @@ fn command(of: &Command, is: &mut Scalars, is_not: &mut Scalars) {
 }
 
 fn is_scalar(term: &Term) -> bool {
-    matches!(&term.kind, TermKind::Str(_, text) if SCALARS.iter().any(|own| own.as_bytes() == &**text))
+    matches!(&term.kind, TermKind::Str(literal) if SCALARS.iter().any(|own| own.as_bytes() == &*literal.text))
 }
 
 /// What `(typeOf X)` and `(kindOf X)` ask.

@@ -264,7 +264,7 @@ impl<'p> ReadsWalk<'p> {
 
     fn list(&mut self, list: &List, dot: &Val) {
         let mark = self.vars.len();
-        for node in list {
+        for node in &**list {
             self.node(node, dot);
         }
         self.vars.truncate(mark);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 impl ReadsWalk<'_> {
     pub(super) fn pipe(&mut self, pipe: &Pipe, dot: &Val) -> Val {
         let value = self.commands(pipe, dot);
-        for name in &pipe.declares {
+        for name in &*pipe.declares {
             self.declare(name, value.clone(), pipe.is_assign);
         }
         value
@@ -18,7 +18,7 @@ impl ReadsWalk<'_> {
 
     pub(super) fn commands(&mut self, pipe: &Pipe, dot: &Val) -> Val {
         let mut last: Option<Val> = None;
-        for command in &pipe.commands {
+        for command in &*pipe.commands {
             let value = self.command(command, dot, last.take());
             last = Some(self.bounded(value));
         }
@@ -53,7 +53,7 @@ impl ReadsWalk<'_> {
                 let (first, rest) = names.split_first()?;
                 (self.vars.find(first).map(|(val, _)| val.clone()).unwrap_or_default(), rest)
             }
-            TermKind::Chain(inner, names) => (self.term(inner, dot), names),
+            TermKind::Chain(chain) => (self.term(&chain.first, dot), &chain.fields),
             _ => return None,
         })
     }
@@ -126,8 +126,8 @@ impl ReadsWalk<'_> {
         match &term.kind {
             TermKind::Dot => dot.clone(),
             TermKind::Nil => Val::one(Atom::Nil),
-            TermKind::Str(_, text) => {
-                let text = String::from_utf8_lossy(text);
+            TermKind::Str(literal) => {
+                let text = String::from_utf8_lossy(&literal.text);
                 Val::one(self.heap.literal(&text))
             }
             TermKind::Number(number) => match number.text.parse() {
