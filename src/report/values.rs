@@ -226,7 +226,7 @@ impl Explained {
     /// # Errors
     /// A value that YAML cannot hold.
     pub(crate) fn yaml(&self, place: &dyn Fn(&Location) -> String) -> Result<String, EmitError> {
-        let (text, marks) = to_yaml_marked(self.node.get_ref(), true)?;
+        let (text, marks) = to_yaml_marked(self.node.get_ref())?;
         let title = clean(&self.title).into_owned();
         if text.contains(|c: char| !c.is_ascii() && is_hostile(c)) {
             // What nobody sees: the same values as JSON, which is YAML as well.

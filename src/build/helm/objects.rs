@@ -123,8 +123,7 @@ impl ObjectMaker<'_, '_> {
             None => self.left.met = Some("512 MiB of files"),
         }
         let files = chart.files.iter().filter(|_| fits.is_some());
-        let files = files.map(|file| (file.name.clone(), file.shared_bytes(), None));
-        let files = self.data.files(files.collect());
+        let files = self.data.files(files.map(|file| (file.name.clone(), file.shared_bytes())));
         let own = match self.request.helm.line {
             HelmLine::V3_17 => self.structure_of(&chart.metadata, is_root),
             HelmLine::V4_1 | HelmLine::V4_2 => self.map_of(&chart.metadata, is_root),

@@ -463,12 +463,12 @@ impl Data<'_> {
     }
 
     /// Files by name.
-    pub fn files(&mut self, files: Vec<(Arc<str>, Arc<[u8]>, Option<OriginId>)>) -> Val {
+    pub fn files(&mut self, files: impl IntoIterator<Item = (Arc<str>, Arc<[u8]>)>) -> Val {
         let map = Map::new(MapType::Files);
-        for (name, bytes, origin) in files {
-            let set = self.set(origin);
-            let prov = self.cx.trace.plain(set);
-            map.insert(name.as_bytes(), set, Val::new(Kind::Bytes(Text::shared(bytes, prov)), SetId::NONE));
+        let prov = self.cx.trace.plain(SetId::NONE);
+        for (name, bytes) in files {
+            let val = Val::new(Kind::Bytes(Text::shared(bytes, prov)), SetId::NONE);
+            map.insert(name.as_bytes(), SetId::NONE, val);
         }
         Val::map(map)
     }

@@ -218,11 +218,39 @@ impl Text {
     }
 }
 
+/// The provenance of the bytes of a text on its way, from the first on.
+#[derive(Debug, Default)]
+pub(super) struct Layout(Vec<(u32, ProvId)>);
+
+impl Layout {
+    /// What was not laid out before this byte is of this provenance.
+    pub(super) fn to(&mut self, end: usize, prov: ProvId) {
+        let end = end as u32;
+        match self.0.last_mut() {
+            Some((last, _)) if *last >= end => {}
+            Some((last, known)) if *known == prov => *last = end,
+            _ if end == 0 => {}
+            _ => self.0.push((end, prov)),
+        }
+    }
+
+    /// The text of these bytes; what was laid out behind them is not in it.
+    pub(super) fn text(mut self, bytes: Vec<u8>, meaning: Option<Meaning>) -> Text {
+        let end = bytes.len() as u32;
+        let within = self.0.partition_point(|(last, _)| *last < end);
+        self.0.truncate(within + 1);
+        if let Some((last, _)) = self.0.last_mut() {
+            *last = end;
+        }
+        Builder { bytes, runs: self, meaning: meaning.map(Box::new) }.finish()
+    }
+}
+
 /// A text on its way.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     pub(super) bytes: Vec<u8>,
-    runs: Vec<(u32, ProvId)>,
+    runs: Layout,
     meaning: Option<Box<Meaning>>,
 }
 
@@ -237,7 +265,7 @@ impl Builder {
                 self.meaning = None;
             }
             self.bytes.extend_from_slice(bytes);
-            self.mark(prov);
+            self.runs.to(self.bytes.len(), prov);
         }
     }
 
@@ -249,15 +277,6 @@ impl Builder {
     /// All that is in it but line breaks was written out of this.
     pub(super) fn mean(&mut self, meaning: Meaning) {
         self.meaning = Some(Box::new(meaning));
-    }
-
-    /// What was written since is of this provenance.
-    fn mark(&mut self, prov: ProvId) {
-        let end = self.bytes.len() as u32;
-        match self.runs.last_mut() {
-            Some((last, known)) if *known == prov => *last = end,
-            _ => self.runs.push((end, prov)),
-        }
     }
 
     pub(super) fn push_text(&mut self, text: &Text) {
@@ -284,10 +303,10 @@ impl Builder {
     }
 
     fn into_flat(self) -> (Flat, Option<Box<Meaning>>) {
-        let runs = match &*self.runs {
+        let runs = match &*self.runs.0 {
             [] => Runs::default(),
             [(_, prov)] => Runs::One(*prov),
-            _ => Runs::Many(self.runs.into_boxed_slice()),
+            _ => Runs::Many(self.runs.0.into_boxed_slice()),
         };
         (Flat { bytes: Bytes::Own(self.bytes.into_boxed_slice()), runs }, self.meaning)
     }

@@ -355,7 +355,7 @@ fn top(chart: &Chart, data: &mut Data<'_>) -> Result<Vec<(String, Val)>, String>
     ];
     let release = data.map(release, None);
     let files = chart.files.iter().filter(|(name, _)| *name != "values.yaml" && *name != "Chart.yaml");
-    let files = files.map(|(name, text)| (name.as_str().into(), text.as_bytes().into(), None)).collect();
+    let files = files.map(|(name, text)| (name.as_str().into(), text.as_bytes().into()));
     Ok(vec![
         ("Capabilities".to_owned(), capabilities(chart, data)?),
         ("Chart".to_owned(), metadata(chart).val(data)),

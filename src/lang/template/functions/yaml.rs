@@ -3,15 +3,14 @@
 use super::Native;
 use super::json::{error_list, error_map, typed};
 use super::yaml_tree::{Tree, read_back};
-use crate::lang::template::bound::Bound;
-use crate::lang::template::error::{Fault, Result, fail};
+use crate::lang::template::error::Result;
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
-use crate::lang::template::rope::{Builder, Meaning, Text};
+use crate::lang::template::rope::{Meaning, Text};
 use crate::lang::template::sigs_yaml::not_utf8;
 use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
-use crate::lang::yaml::emit::{DEPTH_LIMIT, EmitError, to_yaml_marked};
+use crate::lang::yaml::emit::DEPTH_LIMIT;
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::rc::Rc;
 
@@ -31,92 +30,12 @@ pub(super) const TABLE: &[Function] = &[
 /// A value as YAML without its last line break; each scalar keeps its origins.
 fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
     call.cx.weigh(val, 16)?;
-    let tree = Tree::of(val, pretty)?;
-    let parts = &tree.parts;
-    let emitted = to_yaml_marked(tree.root.get_ref(), pretty);
-    let (text, marks) = match emitted {
-        Ok(emitted) => emitted,
-        Err(EmitError::TooDeep) => return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT))),
-        Err(error) => return fail(error.to_string()),
-    };
-    let text = text.strip_suffix('\n').unwrap_or(&text).as_bytes();
-    call.cx.text(text.len())?;
-    call.cx.step(text.len() / 16)?;
-    let own = call.cx.trace.plain(val.from);
-    let mut out = Builder::default();
-    let mut at = 0;
-    for mark in marks {
-        let (start, end) = (mark.bytes.start.min(text.len()), mark.bytes.end.min(text.len()));
-        if start < at || start >= end {
-            continue;
-        }
-        out.push(&text[at..start], own);
-        at = end;
-        let Some(part) = parts.get(&mark.of) else {
-            out.push(&text[start..end], own);
-            continue;
-        };
-        if mark.is_key {
-            let prov = call.cx.trace.plain(part.key);
-            out.push(&text[start..end], prov);
-        } else {
-            scalar(call, &mut out, &part.val, &text[start..end]);
-        }
-    }
-    out.push(&text[at..], own);
-    if !pretty {
-        out.mean(Meaning::new(Rc::new(tree), val.from));
-    }
-    Ok(Val::text(out.finish()))
-}
-
-/// A scalar as it was written: with the parts of its text where it stands as it is,
-/// else with all that flowed into it.
-fn scalar(call: &mut Call<'_>, out: &mut Builder, val: &Val, written: &[u8]) {
-    if let Kind::Str(text) = &val.kind
-        && text.only_prov().is_none()
-    {
-        let text = flow::also(&mut call.cx.trace, text, val.from);
-        if let Some(at) = memchr::memmem::find(written, text.bytes()) {
-            out.push(&written[..at], text.prov_at(0));
-            out.push_text(&text);
-            out.push(&written[at + text.len()..], text.prov_at(text.len() - 1));
-            return;
-        }
-        lines(call, out, &text, written);
-        return;
-    }
-    let from = flow::of(&mut call.cx.trace, val);
-    // A text of one part keeps who wrote it.
-    let prov = match &val.kind {
-        Kind::Str(text) if text.only_prov().is_some() => {
-            let text = flow::also(&mut call.cx.trace, text, val.from);
-            text.only_prov().unwrap_or_default()
-        }
-        _ => call.cx.trace.plain(from),
-    };
-    out.push(written, prov);
-}
-
-/// A text of several lines: each written line from the part of the text that it is.
-fn lines(call: &mut Call<'_>, out: &mut Builder, text: &Text, written: &[u8]) {
-    let from = flow::of_text(&mut call.cx.trace, text);
-    let whole = call.cx.trace.plain(from);
-    let mut at = 0;
-    for line in written.split_inclusive(|b| *b == b'\n') {
-        let inner = line.trim_ascii();
-        let found = if inner.is_empty() { None } else { memchr::memmem::find(&text.bytes()[at..], inner) };
-        let Some(found) = found else {
-            out.push(line, whole);
-            continue;
-        };
-        let indent = line.len() - line.trim_ascii_start().len();
-        let start = at + found;
-        out.push(&line[..indent], text.prov_at(start));
-        out.push_slice(text, start..start + inner.len());
-        at = start + inner.len();
-        out.push(&line[indent + inner.len()..], text.prov_at(at - 1));
-    }
+    let tree = Tree::of(&mut call.cx.trace, val, pretty)?;
+    let (bytes, layout) = tree.written(&mut call.cx.trace, pretty);
+    call.cx.text(bytes.len())?;
+    call.cx.step(bytes.len() / 16)?;
+    let meaning = (!pretty).then(|| Meaning::new(Rc::new(tree), val.from));
+    Ok(Val::text(layout.text(bytes, meaning)))
 }
 
 /// A value as `toYaml` writes it.

@@ -4,129 +4,287 @@ use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::Call;
-use crate::lang::template::rope::{Builder, Meaning, Text};
-use crate::lang::template::trace::SetId;
+use crate::lang::template::rope::{Builder, Layout, Meaning, Text};
+use crate::lang::template::trace::{ProvId, SetId, Trace};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
-use crate::lang::yaml::emit::DEPTH_LIMIT;
-use crate::lang::yaml::{Built, Entry, Node, Value};
-use rustc_hash::FxHashMap;
+use crate::lang::yaml::emit::{Context, DEPTH_LIMIT, Emitter, sort_for_yaml, style_of};
+use crate::lang::yaml::resolve::{resolve_plain, timestamp_rfc3339};
+use crate::lang::yaml::{Dialect, Scalar, ScalarStyle};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Range;
+use std::rc::Rc;
 
-/// What a node of the tree is made of: a value, and where its key comes from.
-pub(super) struct Part {
-    pub(super) val: Val,
-    pub(super) key: SetId,
+/// A value as it is written, whatever is set in it later, and what its parts come from.
+pub(super) struct Tree {
+    shape: Shape,
+    from: SetId,
 }
 
-/// A value as a tree, and what its nodes are made of.
-pub(super) struct Tree {
-    pub(super) parts: FxHashMap<(usize, u32), Part>,
-    /// Floats stay floats and structs have the names of go-yaml.
-    pretty: bool,
-    /// Line breaks that JSON has in texts so far ([`through_json`]).
-    breaks: usize,
-    /// The value as it was.
-    pub(super) root: Node,
+enum Shape {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Float(f64),
+    /// As go-yaml reads it from JSON ([`through_json`]), where that is another text.
+    Text(Text, Option<Box<str>>),
+    /// What stands for bytes, a time or a version; without quotes where it is none for YAML.
+    Other(Box<str>, ScalarStyle),
+    List(Box<[Tree]>),
+    Map(Box<[Field]>),
+    Struct(Box<[Field]>),
+}
+
+struct Field {
+    key: Rc<[u8]>,
+    /// Where the key comes from.
+    from: SetId,
+    value: Tree,
 }
 
 impl Tree {
-    /// The tree of a value.
-    pub(super) fn of(val: &Val, pretty: bool) -> Result<Tree> {
-        let root = Node::scalar(Value::Null, None);
-        let mut tree = Tree { parts: FxHashMap::default(), pretty, breaks: 0, root };
-        tree.root = tree.node(val, SetId::NONE, 0)?;
-        Ok(tree)
+    /// The tree of a value. `pretty`: floats stay floats and structs have the names of go-yaml.
+    pub(super) fn of(trace: &mut Trace, val: &Val, pretty: bool) -> Result<Tree> {
+        Planting { trace, pretty, breaks: 0 }.tree(val, 0)
     }
 
-    fn node(&mut self, val: &Val, key: SetId, depth: usize) -> Result<Node> {
+    /// What it is written as, without the last line break.
+    pub(super) fn written(&self, trace: &mut Trace, pretty: bool) -> (Vec<u8>, Layout) {
+        let mut emitter = Emitter::new();
+        emitter.pretty = pretty;
+        let own = trace.plain(self.from);
+        let mut writing = Writing { emitter, layout: Layout::default(), own, trace };
+        writing.tree(self, Context::default());
+        let Writing { mut emitter, mut layout, .. } = writing;
+        emitter.write_indent();
+        let mut bytes = emitter.out.into_bytes();
+        if bytes.ends_with(b"\n") {
+            bytes.pop();
+        }
+        layout.to(bytes.len(), own);
+        (bytes, layout)
+    }
+}
+
+struct Planting<'t> {
+    trace: &'t mut Trace,
+    pretty: bool,
+    /// Line breaks that JSON has in texts so far ([`through_json`]).
+    breaks: usize,
+}
+
+impl Planting<'_> {
+    fn tree(&mut self, val: &Val, depth: usize) -> Result<Tree> {
         if depth > DEPTH_LIMIT {
             return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT)));
         }
-        let value = match &val.kind {
-            Kind::Nil | Kind::Null => Value::Null,
-            Kind::Bool(value) => Value::Bool(*value),
-            Kind::Int(value, ty) if ty.is_unsigned() => Value::Uint(*value as u64),
-            Kind::Int(value, _) => Value::Int(*value),
+        let mut from = val.from;
+        let shape = match &val.kind {
+            Kind::Nil | Kind::Null => Shape::Null,
+            Kind::Bool(value) => Shape::Bool(*value),
+            Kind::Int(value, ty) if ty.is_unsigned() => Shape::Uint(*value as u64),
+            Kind::Int(value, _) => Shape::Int(*value),
             Kind::Float(value) if !value.is_finite() && !self.pretty => {
                 let shown = crate::lang::template::print::float_v(*value);
                 return fail(format!("error marshaling into JSON: json: unsupported value: {shown}"));
             }
-            Kind::Float(value) => Value::Float(*value),
+            Kind::Float(value) => Shape::Float(*value),
             Kind::Complex(..) => {
                 return fail("error marshaling into JSON: json: unsupported type: complex128");
             }
-            Kind::Str(text) => self.text(text)?,
+            Kind::Str(text) => Shape::Text(text.clone(), self.text(text)?),
             Kind::Bytes(text) => {
+                from = flow::of(self.trace, val);
                 let encoded =
                     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text.bytes());
-                Value::Str(encoded.into())
+                other(&encoded)
             }
-            Kind::List(list) if list.is_nil && !self.pretty => Value::Null,
-            Kind::Map(map) if map.is_nil && !self.pretty => Value::Null,
+            Kind::List(list) if list.is_nil && !self.pretty => Shape::Null,
+            Kind::Map(map) if map.is_nil && !self.pretty => Shape::Null,
             Kind::List(list) => {
-                let items: Result<Vec<Node>> =
-                    list.iter().map(|item| self.node(&item, SetId::NONE, depth + 1)).collect();
-                Value::Seq(items?)
+                let items: Result<Box<[Tree]>> =
+                    list.iter().map(|item| self.tree(&item, depth + 1)).collect();
+                Shape::List(items?)
             }
             Kind::Map(map) => {
+                // Its values may hold the map itself: it must not be borrowed meanwhile.
                 let entries = map.snapshot();
-                let fields = entries.iter().map(|(key, entry)| (&**key, entry.key, &entry.val));
-                self.fields(fields, depth)?
+                let fields = entries.into_iter().map(|(key, entry)| (key, entry.key, entry.val));
+                Shape::Map(self.fields(fields, depth)?)
             }
             Kind::Struct(of) => {
                 let exported =
                     of.fields.iter().filter(|(name, _)| !name.starts_with(|c: char| c.is_lowercase()));
-                if self.pretty {
-                    let lower: Vec<(String, &Val)> =
-                        exported.map(|(name, val)| (name.to_lowercase(), val)).collect();
-                    let fields = lower.iter().map(|(name, val)| (name.as_bytes(), SetId::NONE, *val));
-                    self.fields(fields, depth)?
-                } else {
-                    self.fields(exported.map(|(name, val)| (name.as_bytes(), SetId::NONE, val)), depth)?
-                }
+                let named = exported.map(|(name, val)| {
+                    let name = if self.pretty { name.to_lowercase() } else { name.to_string() };
+                    (name.into_bytes().into(), SetId::NONE, val.clone())
+                });
+                let named: Vec<(Rc<[u8]>, SetId, Val)> = named.collect();
+                Shape::Struct(self.fields(named.into_iter(), depth)?)
             }
-            Kind::Time(time) if self.pretty => {
-                Value::Plain(time.format("2006-01-02T15:04:05.999999999Z07:00").into())
-            }
-            Kind::Time(time) => Value::Str(time.format("2006-01-02T15:04:05.999999999Z07:00").into()),
-            Kind::Version(version) => Value::Str(version.full().into()),
+            Kind::Time(time) => self.time(&time.format("2006-01-02T15:04:05.999999999Z07:00"))?,
+            Kind::Version(version) => other(&version.full()),
         };
-        let node = Node::Built(Arc::new(Built { value, origin: None }));
-        self.parts.insert(node.address(), Part { val: val.clone(), key });
-        Ok(node)
+        Ok(Tree { shape, from })
     }
 
-    fn text(&mut self, text: &Text) -> Result<Value> {
-        if self.pretty && std::str::from_utf8(text.bytes()).is_err() {
-            // go-yaml v3 writes `!!binary` and base64, in lines where it is long.
-            return Err(Fault::bound(Bound::Unsupported("toYamlPretty of a text that is no UTF-8")));
+    fn time(&self, written: &str) -> Result<Shape> {
+        if !self.pretty || !matches!(resolve_plain(written.into(), Dialect::GoYamlV3), Scalar::Timestamp(_)) {
+            return Ok(other(written));
+        }
+        match timestamp_rfc3339(written) {
+            Some(written) => Ok(Shape::Other(written.into(), ScalarStyle::Plain)),
+            None => fail("timezone hour outside of range [0,23]"),
+        }
+    }
+
+    fn text(&mut self, text: &Text) -> Result<Option<Box<str>>> {
+        if self.pretty {
+            return match std::str::from_utf8(text.bytes()) {
+                Ok(_) => Ok(None),
+                // go-yaml v3 writes `!!binary` and base64, in lines where it is long.
+                Err(_) => Err(Fault::bound(Bound::Unsupported("toYamlPretty of a text that is no UTF-8"))),
+            };
         }
         let text = text.str();
-        if self.pretty {
-            return Ok(Value::Str(text.as_ref().into()));
-        }
         self.breaks += breaks(&text);
-        Ok(Value::Str(through_json(&text)?.as_ref().into()))
+        Ok(match through_json(&text)? {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(folded) => Some(folded.into()),
+        })
     }
 
-    fn fields<'f>(
+    fn fields(
         &mut self,
-        fields: impl Iterator<Item = (&'f [u8], SetId, &'f Val)>,
+        fields: impl ExactSizeIterator<Item = (Rc<[u8]>, SetId, Val)>,
         depth: usize,
-    ) -> Result<Value> {
-        let mut entries = Vec::new();
-        for (key, key_from, val) in fields {
-            let value = self.node(val, key_from, depth + 1)?;
-            let key = String::from_utf8_lossy(key);
-            if !self.pretty && *through_json(&key)? != *key {
-                let line = self.breaks + breaks(&key);
+    ) -> Result<Box<[Field]>> {
+        let mut planted = Vec::with_capacity(fields.len());
+        for (key, from, val) in fields {
+            let value = self.tree(&val, depth + 1)?;
+            let shown = String::from_utf8_lossy(&key);
+            if !self.pretty && *through_json(&shown)? != *shown {
+                let line = self.breaks + breaks(&shown);
                 return fail(format!("yaml: line {line}: did not find expected ',' or '}}'"));
             }
-            let key = Node::string(&key, None);
-            entries.push(Entry { key, value });
+            planted.push(Field { key, from, value });
         }
-        Ok(Value::Map(entries.into()))
+        Ok(planted.into())
+    }
+}
+
+fn other(text: &str) -> Shape {
+    Shape::Other(text.into(), style_of(text, false))
+}
+
+/// A tree on its way to a text; each scalar and each key keeps its origins.
+struct Writing<'t> {
+    emitter: Emitter<'static>,
+    layout: Layout,
+    /// Of what stands between them.
+    own: ProvId,
+    trace: &'t mut Trace,
+}
+
+impl Writing<'_> {
+    fn tree(&mut self, tree: &Tree, context: Context) {
+        let start = self.emitter.out.len();
+        match &tree.shape {
+            Shape::List(items) if items.is_empty() => return self.emitter.empty("[", "]"),
+            Shape::Map(fields) | Shape::Struct(fields) if fields.is_empty() => {
+                return self.emitter.empty("{", "}");
+            }
+            Shape::List(items) => {
+                let outer = self.emitter.begin_list(context);
+                for item in items {
+                    self.emitter.item();
+                    self.tree(item, Context::default());
+                }
+                return self.emitter.end(outer);
+            }
+            Shape::Map(fields) | Shape::Struct(fields) => return self.fields(fields),
+            Shape::Null => self.emitter.scalar("null", ScalarStyle::Plain, context),
+            Shape::Bool(true) => self.emitter.scalar("true", ScalarStyle::Plain, context),
+            Shape::Bool(false) => self.emitter.scalar("false", ScalarStyle::Plain, context),
+            Shape::Int(value) => self.emitter.scalar(&value.to_string(), ScalarStyle::Plain, context),
+            Shape::Uint(value) => self.emitter.scalar(&value.to_string(), ScalarStyle::Plain, context),
+            Shape::Float(value) => self.emitter.float(*value, context),
+            Shape::Text(_, Some(folded)) => self.emitter.string(folded, context),
+            Shape::Text(text, None) => self.emitter.string(&text.str(), context),
+            Shape::Other(text, style) => self.emitter.scalar(text, *style, context),
+        }
+        let written = self.emitter.since(start);
+        self.layout.to(written.start, self.own);
+        match &tree.shape {
+            Shape::Text(text, _) => self.text(text, tree.from, written),
+            _ => {
+                let prov = self.trace.plain(tree.from);
+                self.layout.to(written.end, prov);
+            }
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) {
+        let entries = fields.iter().map(|field| (String::from_utf8_lossy(&field.key), field)).collect();
+        let entries = sort_for_yaml(entries);
+        let outer = self.emitter.begin_map();
+        for (index, (key, field)) in entries.iter().enumerate() {
+            // Of keys that are written alike the last one counts.
+            if entries.get(index + 1).is_some_and(|(next, _)| next == key) {
+                continue;
+            }
+            let written = self.emitter.key(key);
+            self.layout.to(written.start, self.own);
+            let prov = self.trace.plain(field.from);
+            self.layout.to(written.end, prov);
+            self.tree(&field.value, Context::in_mapping());
+        }
+        self.emitter.end(outer);
+    }
+
+    /// The parts of a text where it stands as it is, else all that flowed into it.
+    fn text(&mut self, text: &Text, from: SetId, written: Range<usize>) {
+        let text = flow::also(self.trace, text, from);
+        // A text of one part keeps who wrote it.
+        if let Some(prov) = text.only_prov() {
+            return self.layout.to(written.end, prov);
+        }
+        let bytes = &self.emitter.out.as_bytes()[written.clone()];
+        let Some(at) = memchr::memmem::find(bytes, text.bytes()) else {
+            return self.lines(&text, written);
+        };
+        let start = written.start + at;
+        self.layout.to(start, text.prov_at(0));
+        for (range, prov) in text.runs() {
+            self.layout.to(start + range.end, prov);
+        }
+        self.layout.to(written.end, text.prov_at(text.len() - 1));
+    }
+
+    /// A text of several lines: each written line from the part of the text that it is.
+    fn lines(&mut self, text: &Text, written: Range<usize>) {
+        let from = flow::of_text(self.trace, text);
+        let whole = self.trace.plain(from);
+        let (mut at, mut end) = (0, written.start);
+        for line in self.emitter.out.as_bytes()[written].split_inclusive(|b| *b == b'\n') {
+            let start = end;
+            end += line.len();
+            let inner = line.trim_ascii();
+            let found =
+                if inner.is_empty() { None } else { memchr::memmem::find(&text.bytes()[at..], inner) };
+            let Some(found) = found else {
+                self.layout.to(end, whole);
+                continue;
+            };
+            let indent = line.len() - line.trim_ascii_start().len();
+            let first = at + found;
+            at = first + inner.len();
+            self.layout.to(start + indent, text.prov_at(first));
+            for (range, prov) in text.slice(first..at).runs() {
+                self.layout.to(start + indent + range.end, prov);
+            }
+            self.layout.to(end, text.prov_at(at - 1));
+        }
     }
 }
 
@@ -200,60 +358,49 @@ pub(super) fn read_back(call: &mut Call<'_>, wants_map: bool) -> Option<Val> {
     let Kind::Str(text) = &val.kind else { return None };
     let meaning = text.meaning()?;
     let tree = meaning.of.downcast_ref::<Tree>()?;
-    let Node::Built(root) = &tree.root else { return None };
-    if !matches!((&root.value, wants_map), (Value::Map(_), true) | (Value::Seq(_), false)) {
+    if !matches!((&tree.shape, wants_map), (Shape::Map(_), true) | (Shape::List(_), false)) {
         return None;
     }
     let from = call.cx.trace.union(meaning.from, val.from);
-    Reading { tree, meaning: Meaning { from, ..meaning.clone() } }.value(call, &tree.root)
+    Reading { meaning: Meaning { from, ..meaning.clone() } }.value(call, tree)
 }
 
-struct Reading<'t> {
-    tree: &'t Tree,
+struct Reading {
     meaning: Meaning,
 }
 
-impl Reading<'_> {
-    fn value(&self, call: &mut Call<'_>, node: &Node) -> Option<Val> {
-        let Node::Built(built) = node else { return None };
-        let part = self.tree.parts.get(&node.address())?;
-        let from = call.cx.trace.union(part.val.from, self.meaning.from);
-        Some(match (&built.value, &part.val.kind) {
-            (Value::Null, _) => Val::nil().with(from),
-            (Value::Bool(value), _) => Val::bool(*value, from),
-            (Value::Int(value), _) => Val::float(*value as f64, from),
-            (Value::Uint(value), _) => Val::float(*value as f64, from),
-            (Value::Float(value), _) if value.to_bits() != (-0.0_f64).to_bits() => Val::float(*value, from),
-            (Value::Str(_), Kind::Str(text)) if reads_back(text.bytes()) => {
-                Val::text(self.text(call, text, &part.val))
-            }
-            (Value::Seq(items), Kind::List(_)) => {
+impl Reading {
+    fn value(&self, call: &mut Call<'_>, tree: &Tree) -> Option<Val> {
+        let from = call.cx.trace.union(tree.from, self.meaning.from);
+        Some(match &tree.shape {
+            Shape::Null => Val::nil().with(from),
+            Shape::Bool(value) => Val::bool(*value, from),
+            Shape::Int(value) => Val::float(*value as f64, from),
+            Shape::Uint(value) => Val::float(*value as f64, from),
+            Shape::Float(value) if value.to_bits() != (-0.0_f64).to_bits() => Val::float(*value, from),
+            Shape::Text(text, _) if reads_back(text.bytes()) => Val::text(self.text(call, text, tree.from)),
+            Shape::List(items) => {
                 let items: Option<Vec<Val>> = items.iter().map(|item| self.value(call, item)).collect();
                 Val::list(List::any(items?)).with(from)
             }
-            (Value::Map(entries), Kind::Map(_)) => {
+            Shape::Map(fields) => {
                 let map = Map::new(MapType::Any);
-                for entry in entries.iter() {
-                    let Node::Built(key) = &entry.key else { return None };
-                    let Value::Str(key) = &key.value else { return None };
-                    if !key_reads_back(key) {
-                        return None;
-                    }
-                    let val = self.value(call, &entry.value)?;
-                    let own = self.tree.parts.get(&entry.value.address())?.key;
-                    let own = call.cx.trace.union(own, self.meaning.from);
-                    map.insert(key.as_bytes(), own, val);
+                for field in fields {
+                    std::str::from_utf8(&field.key).ok().filter(|key| key_reads_back(key))?;
+                    let val = self.value(call, &field.value)?;
+                    let own = call.cx.trace.union(field.from, self.meaning.from);
+                    map.insert(field.key.clone(), own, val);
                 }
                 Val::map(map).with(from)
             }
-            _ => return None,
+            Shape::Float(_) | Shape::Text(..) | Shape::Other(..) | Shape::Struct(_) => return None,
         })
     }
 
     /// A text with who wrote it, as the action that wrote the YAML wrote it.
-    fn text(&self, call: &mut Call<'_>, text: &Text, val: &Val) -> Text {
+    fn text(&self, call: &mut Call<'_>, text: &Text, own: SetId) -> Text {
         let trace = &mut call.cx.trace;
-        let text = flow::also(trace, text, val.from);
+        let text = flow::also(trace, text, own);
         let Meaning { from, writer, under, .. } = self.meaning;
         if let Some(id) = text.only_prov() {
             let written = flow::written(trace, id, from, writer, under);

@@ -16,7 +16,9 @@ use super::{Location, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
-use yaml::{Analysis, Context, Emitter, is_string_when_plain};
+use yaml::{Analysis, is_string_when_plain};
+
+pub(crate) use yaml::{Context, Emitter};
 
 /// Why a tree has no text.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -60,11 +62,10 @@ pub(crate) struct Mark {
     pub(crate) is_key: bool,
 }
 
-/// As [`to_yaml`], with the place of every scalar and key, in order. `pretty` is as
-/// go-yaml v3 writes with an indent of two: lists indented, nothing folded, floats as
-/// Go prints them.
-pub(crate) fn to_yaml_marked(node: NodeRef<'_>, pretty: bool) -> Result<(String, Vec<Mark>), EmitError> {
-    let mut emitter = Emitter { marks: Some(Vec::new()), pretty, ..Emitter::new() };
+/// As [`to_yaml`], with the place of every scalar and key, in order, and as go-yaml v3 writes
+/// with an indent of two: lists indented, nothing folded, floats as Go prints them.
+pub(crate) fn to_yaml_marked(node: NodeRef<'_>) -> Result<(String, Vec<Mark>), EmitError> {
+    let mut emitter = Emitter { marks: Some(Vec::new()), pretty: true, ..Emitter::new() };
     emitter.node(node, Context::default(), 0)?;
     emitter.write_indent();
     Ok((emitter.out, emitter.marks.unwrap_or_default()))
@@ -158,8 +159,12 @@ type EmittedField<'a> = (Cow<'a, str>, NodeRef<'a>);
 
 /// Sorts by [`compare_keys`]. Not the standard sort: absurd digit runs make the
 /// order inconsistent, on which that one may panic.
-fn sort_for_yaml(entries: Vec<EmittedField<'_>>) -> Vec<EmittedField<'_>> {
-    if entries.len() < 2 {
+pub(crate) fn sort_for_yaml<T>(entries: Vec<(Cow<'_, str>, T)>) -> Vec<(Cow<'_, str>, T)> {
+    let has_digit = |key: &str| key.bytes().any(|byte| byte.is_ascii_digit());
+    let in_order = |pair: &[(Cow<'_, str>, T)]| compare_keys(&pair[0].0, &pair[1].0).is_le();
+    // Without digits it is one order.
+    let is_sorted = || entries.windows(2).all(in_order) && !entries.iter().any(|(key, _)| has_digit(key));
+    if entries.len() < 2 || is_sorted() {
         return entries;
     }
     let mut left = entries;
@@ -239,21 +244,23 @@ fn other_scalar<'a>(
         Scalar::Float(value) if !value.is_finite() => {
             return refuse(format!("json: unsupported value: {}", format_float_yaml(*value)));
         }
-        Scalar::Float(value) => {
-            // What reads as an integer again becomes one: -0.0 ends as 0.
-            let as_json = format_float(*value);
-            match (as_json.parse::<i64>(), as_json.parse::<u64>()) {
-                (Ok(int), _) => Cow::Owned(int.to_string()),
-                (_, Ok(int)) => Cow::Owned(int.to_string()),
-                _ => Cow::Owned(float(*value)),
-            }
-        }
+        Scalar::Float(value) => Cow::Owned(float_text(*value, float)),
         Scalar::Timestamp(text) => match timestamp_rfc3339(text) {
             Some(text) => Cow::Owned(text),
             None => return refuse("timezone hour outside of range [0,23]".to_owned()),
         },
         Scalar::Str(text) => Cow::Borrowed(text),
     })
+}
+
+/// A finite float. What reads as an integer again becomes one: -0.0 ends as 0.
+fn float_text(value: f64, otherwise: fn(f64) -> String) -> String {
+    let as_json = format_float(value);
+    match (as_json.parse::<i64>(), as_json.parse::<u64>()) {
+        (Ok(int), _) => int.to_string(),
+        (_, Ok(int)) => int.to_string(),
+        _ => otherwise(value),
+    }
 }
 
 /// `is_printable`: what needs no escape. Characters beyond the basic plane do.

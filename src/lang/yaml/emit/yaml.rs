@@ -1,24 +1,33 @@
 //! YAML as go-yaml's emitter writes it.
 
 use super::{
-    DEPTH_LIMIT, EmitError, EmittedField, Mark, WIDTH, described, is_printable, ordered_entries,
+    DEPTH_LIMIT, EmitError, EmittedField, Mark, WIDTH, described, float_text, is_printable, ordered_entries,
     other_scalar, sort_for_yaml, style_of,
 };
 use crate::lang::yaml::node::{NodeKind, NodeRef};
 use crate::lang::yaml::resolve::{Dialect, Scalar, ScalarStyle, format_float_yaml, resolve_plain};
 use regex::Regex;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What go-yaml's emitter keeps about the place of a node.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Context {
+pub(crate) struct Context {
     in_mapping: bool,
     pub(super) is_key: bool,
 }
 
-pub(super) struct Emitter<'s> {
-    pub(super) out: String,
+impl Context {
+    /// That of a value of a map.
+    pub(crate) fn in_mapping() -> Context {
+        Context { in_mapping: true, is_key: false }
+    }
+}
+
+/// Writes a tree, or values that are none, one after another.
+pub(crate) struct Emitter<'s> {
+    pub(crate) out: String,
     /// Characters written in the current line.
     pub(super) column: usize,
     /// -1 outside the root.
@@ -30,11 +39,11 @@ pub(super) struct Emitter<'s> {
     pub(super) stand_in: Option<&'s mut dyn FnMut(NodeRef<'_>) -> String>,
     pub(super) marks: Option<Vec<Mark>>,
     /// As go-yaml v3 with an indent of two.
-    pub(super) pretty: bool,
+    pub(crate) pretty: bool,
 }
 
 impl Emitter<'_> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Emitter {
             out: String::new(),
             column: 0,
@@ -47,11 +56,16 @@ impl Emitter<'_> {
         }
     }
 
-    /// Notes what was written since as a scalar or a key.
-    fn mark(&mut self, start: usize, of: NodeRef<'_>, is_key: bool) {
+    /// What was written since, without the blanks in front.
+    pub(crate) fn since(&self, start: usize) -> Range<usize> {
+        let blanks = self.out.as_bytes()[start..].iter().take_while(|b| **b == b' ').count();
+        start + blanks..self.out.len()
+    }
+
+    /// Notes that as a scalar or a key.
+    fn mark(&mut self, bytes: Range<usize>, of: NodeRef<'_>, is_key: bool) {
         if let Some(marks) = &mut self.marks {
-            let blanks = self.out[start..].bytes().take_while(|b| *b == b' ').count();
-            marks.push(Mark { bytes: start + blanks..self.out.len(), of: of.address(), is_key });
+            marks.push(Mark { bytes, of: of.address(), is_key });
         }
     }
 
@@ -83,7 +97,7 @@ impl Emitter<'_> {
                 } else {
                     self.scalar(&text, ScalarStyle::Plain, context);
                 }
-                self.mark(start, node, false);
+                self.mark(self.since(start), node, false);
                 Ok(())
             }
         }
@@ -101,30 +115,72 @@ impl Emitter<'_> {
 
     fn mapping(&mut self, entries: Vec<EmittedField<'_>>, depth: usize) -> Result<(), EmitError> {
         if entries.is_empty() {
-            self.indicator("{", true, true, false);
-            self.indicator("}", false, false, false);
+            self.empty("{", "}");
             return Ok(());
         }
+        let outer = self.begin_map();
+        for (key, value) in entries {
+            let written = self.key(&key);
+            self.mark(written, value, true);
+            self.node(value, Context::in_mapping(), depth + 1)?;
+        }
+        self.end(outer);
+        Ok(())
+    }
+
+    /// A map or a list with nothing in it.
+    pub(crate) fn empty(&mut self, open: &str, close: &str) {
+        self.indicator(open, true, true, false);
+        self.indicator(close, false, false, false);
+    }
+
+    /// Begins a map that is not empty; [`Emitter::end`] takes what it gives.
+    pub(crate) fn begin_map(&mut self) -> isize {
         let outer = self.indent;
         self.increase_indent(false, false);
-        for (key, value) in entries {
-            self.write_indent();
-            let start = self.out.len();
-            if !key.contains(is_break) && key.len() <= 128 {
-                self.string(&key, Context { in_mapping: true, is_key: true });
-                self.mark(start, value, true);
-                self.indicator(":", false, false, false);
-            } else {
-                self.indicator("?", true, false, true);
-                self.string(&key, Context { in_mapping: true, is_key: false });
-                self.mark(start, value, true);
-                self.write_indent();
-                self.indicator(":", true, false, true);
-            }
-            self.node(value, Context { in_mapping: true, is_key: false }, depth + 1)?;
-        }
+        outer
+    }
+
+    /// Begins a list that is not empty; [`Emitter::end`] takes what it gives.
+    pub(crate) fn begin_list(&mut self, context: Context) -> isize {
+        let outer = self.indent;
+        self.increase_indent(false, context.in_mapping && !self.indention && !self.pretty);
+        outer
+    }
+
+    /// Ends a map or a list.
+    pub(crate) fn end(&mut self, outer: isize) {
         self.indent = outer;
-        Ok(())
+    }
+
+    /// A key of a map, and where it stands; its value comes next.
+    pub(crate) fn key(&mut self, key: &str) -> Range<usize> {
+        self.write_indent();
+        let start = self.out.len();
+        if !key.contains(is_break) && key.len() <= 128 {
+            self.string(key, Context { in_mapping: true, is_key: true });
+            let written = self.since(start);
+            self.indicator(":", false, false, false);
+            return written;
+        }
+        self.indicator("?", true, false, true);
+        self.string(key, Context { in_mapping: true, is_key: false });
+        let written = self.since(start);
+        self.write_indent();
+        self.indicator(":", true, false, true);
+        written
+    }
+
+    /// Begins an element of a list.
+    pub(crate) fn item(&mut self) {
+        self.write_indent();
+        self.indicator("-", true, false, true);
+    }
+
+    /// A float, as it is written where nothing else is asked for.
+    pub(crate) fn float(&mut self, value: f64, context: Context) {
+        let text = if self.pretty { format_float_yaml(value) } else { float_text(value, format_float_yaml) };
+        self.scalar(&text, ScalarStyle::Plain, context);
     }
 
     fn sequence<'n>(
@@ -135,26 +191,23 @@ impl Emitter<'_> {
     ) -> Result<(), EmitError> {
         let mut items = items.peekable();
         if items.peek().is_none() {
-            self.indicator("[", true, true, false);
-            self.indicator("]", false, false, false);
+            self.empty("[", "]");
             return Ok(());
         }
-        let outer = self.indent;
-        self.increase_indent(false, context.in_mapping && !self.indention && !self.pretty);
+        let outer = self.begin_list(context);
         for item in items {
-            self.write_indent();
-            self.indicator("-", true, false, true);
+            self.item();
             self.node(item, Context::default(), depth + 1)?;
         }
-        self.indent = outer;
+        self.end(outer);
         Ok(())
     }
 
-    pub(super) fn string(&mut self, text: &str, context: Context) {
+    pub(crate) fn string(&mut self, text: &str, context: Context) {
         self.scalar(text, style_of(text, context.is_key), context);
     }
 
-    pub(super) fn scalar(&mut self, text: &str, style: ScalarStyle, context: Context) {
+    pub(crate) fn scalar(&mut self, text: &str, style: ScalarStyle, context: Context) {
         let outer = self.indent;
         self.increase_indent(true, false);
         let fold = !context.is_key && !self.pretty;
@@ -191,7 +244,7 @@ impl Emitter<'_> {
         self.column = 0;
     }
 
-    pub(super) fn write_indent(&mut self) {
+    pub(crate) fn write_indent(&mut self) {
         let indent = self.indent.max(0) as usize;
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
             self.put_break();
