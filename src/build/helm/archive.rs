@@ -51,11 +51,10 @@ pub(super) fn members(packed: &[u8], store: &Store) -> Result<Vec<(String, Arc<B
                 "decompressed chart file {path:?} is larger than the maximum file size {FILE_LIMIT}"
             ));
         }
-        content.clear();
-        content.reserve_exact(size as usize);
-        entry.read_to_end(&mut content).map_err(|error| unreadable(&error))?;
-        left -= content.len() as u64;
-        if (content.len() as u64) < size || left == 0 {
+        content.resize(size as usize, 0);
+        let read = fill(&mut entry, &mut content).map_err(|error| unreadable(&error))?;
+        left -= read as u64;
+        if (read as u64) < size || left == 0 {
             return refuse(format!("decompressed chart is larger than the maximum size {CHART_LIMIT}"));
         }
         found.push((name, store.intern(&content)));
@@ -64,6 +63,21 @@ pub(super) fn members(packed: &[u8], store: &Store) -> Result<Vec<(String, Arc<B
         return refuse("no files in chart archive");
     }
     Ok(found)
+}
+
+/// Reads until a buffer is full or nothing is left; how much was read. `read_to_end` would
+/// overwrite all that the buffer had before, once for each file.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// A reader that is sought forwards by reading on, into one buffer: without seeking the

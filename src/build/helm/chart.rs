@@ -117,6 +117,11 @@ impl Prepared {
         self.documents.get_or_init(|| Arc::new(Documents::up_to(size()))).clone()
     }
 
+    /// Whether any templates were parsed.
+    pub(super) fn has_templates(&self) -> bool {
+        !self.templates.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// The templates of a file, by the name that the render gives it.
     pub(super) fn templates(
         &self,

@@ -74,7 +74,8 @@ pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{
-    Engine, EngineRun, Libraries, OutputPart, Place, TemplateFailure, TraceSource, helm, not_utf8, with_stack,
+    Engine, EngineRun, Libraries, OutputPart, Place, TemplateFailure, TemplateParser, TraceSource, helm,
+    not_utf8, with_stack, with_stack_beside,
 };
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
@@ -83,6 +84,7 @@ use error::refuse;
 use objects::{ChartScope, ObjectMaker};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -444,12 +446,38 @@ fn libraries(line: HelmLine) -> Libraries {
     }
 }
 
+/// Parses the templates of a chart that was not rendered so far, by two threads where there
+/// are two: of a process that renders one release this is a third.
+fn parse_ahead(chart: &Chart, parser: &TemplateParser, templates: &[Template<'_>]) {
+    /// Bytes of templates that pay for a thread.
+    const MANY: usize = 64 << 10;
+    let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
+    if rayon::current_num_threads() < 2
+        || !(MANY..=TEMPLATES).contains(&bytes)
+        || chart.prepared.has_templates()
+    {
+        return;
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(template) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Some(text) = template.file.text() {
+                chart
+                    .prepared
+                    .templates(&template.name, template.file, || parser.parse(&template.name, text));
+            }
+        }
+    };
+    with_stack_beside(work, work);
+}
+
 /// Give the engine all templates; the files that they are.
 fn add_templates(
     request: &RenderRequest<'_>,
     engine: &mut Engine,
     templates: &[Template<'_>],
 ) -> Result<Vec<ChartFile>, RenderError> {
+    parse_ahead(request.chart, engine.parser(), templates);
     let mut sources = Vec::new();
     let mut left = TEMPLATES;
     for template in templates {
@@ -464,7 +492,7 @@ fn add_templates(
         let parsed = request
             .chart
             .prepared
-            .templates(&template.name, template.file, || engine.parse(&template.name, text));
+            .templates(&template.name, template.file, || engine.parser().parse(&template.name, text));
         if let Some(error) = engine.add_parsed(&parsed).first() {
             let message = helm::parse_error(&template.name, error);
             return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());

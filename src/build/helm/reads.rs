@@ -128,7 +128,8 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
     let (mut templates, mut runs) = (Vec::new(), Vec::new());
     for (name, index, file) in named {
         let text = file.text()?;
-        templates.push(parts[index].chart.prepared.templates(&name, file, || engine.parse(&name, text)));
+        templates
+            .push(parts[index].chart.prepared.templates(&name, file, || engine.parser().parse(&name, text)));
         if !is_partial(&file.name) {
             runs.push((Arc::from(name.as_str()), index));
         }

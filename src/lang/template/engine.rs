@@ -5,6 +5,7 @@ use super::bound::Bound;
 use super::documents::Documents;
 use super::error::Fault;
 use super::exec::{Execution, MissingKey, RunningTemplate, Set, without_no_value};
+use super::function::Function;
 use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
@@ -99,9 +100,24 @@ pub struct OutputPart {
 /// A set of templates, and what runs them.
 pub struct Engine {
     execution: Execution,
-    delimiters: Delimiters,
-    without: &'static [&'static str],
+    parser: TemplateParser,
     templates: Rc<Set>,
+}
+
+/// Reads texts as one engine does; any thread may.
+#[derive(Clone)]
+pub(crate) struct TemplateParser {
+    functions: fn(&str) -> Option<&'static Function>,
+    without: &'static [&'static str],
+    delimiters: Delimiters,
+}
+
+impl TemplateParser {
+    /// A text, to be added to engines of the same functions.
+    pub(crate) fn parse(&self, name: &str, text: &str) -> Parsed {
+        let is_function = |name: &str| (self.functions)(name).is_some() && !self.without.contains(&name);
+        parse(name, text, &self.delimiters, &is_function)
+    }
 }
 
 /// Look-ups in branches that were passed over, of all templates together.
@@ -118,6 +134,16 @@ pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
         // A panic is a bug here, too: it goes on where the thread was started.
         Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// Runs one thing here and another beside it, as deep as this is; only the first where the
+/// system has no such thread.
+pub(crate) fn with_stack_beside(here: impl FnOnce(), beside: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        // Its panic is a bug here, too: the scope goes on with it.
+        let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, beside);
+        here();
+    });
 }
 
 /// As [`with_stack`], on the stack of the moment where the text can't need more: of few
@@ -154,22 +180,21 @@ impl Engine {
             depth: 0,
             dollar: "$".into(),
         };
-        Engine { execution, delimiters, without: run.without, templates: Rc::default() }
+        let parser = TemplateParser { functions: run.functions.finder(), without: run.without, delimiters };
+        Engine { execution, parser, templates: Rc::default() }
     }
 
     /// Adds a text and what it defines. Of two templates of one name the later one
     /// counts, unless nothing is in it. All mistakes of the text, the first as Go
     /// tells it; then nothing of it is added.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
-        let parsed = self.parse(name, text);
+        let parsed = self.parser.parse(name, text);
         self.add_parsed(&parsed)
     }
 
-    /// A text as the engine reads it, to be added to engines of the same functions.
-    pub(crate) fn parse(&self, name: &str, text: &str) -> Parsed {
-        let (functions, without) = (self.execution.functions, self.without);
-        let is_function = |name: &str| functions(name).is_some() && !without.contains(&name);
-        parse(name, text, &self.delimiters, &is_function)
+    /// What reads its texts.
+    pub(crate) fn parser(&self) -> &TemplateParser {
+        &self.parser
     }
 
     /// Adds the templates of a text that is read already; errors as [`Engine::add`] gives
