@@ -2,7 +2,8 @@
 
 use super::heap::{Atom, Atoms, Seen, Val};
 use super::paths::Seg;
-use super::walk::ReadsWalk;
+use super::walk::{Keys, ReadsWalk};
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -75,18 +76,17 @@ impl ReadsWalk<'_> {
 
     /// An entry of a map.
     pub(super) fn field(&mut self, of: &Val, key: &Arc<str>) -> Val {
-        let known = (of.clone(), key.clone());
-        if let Some(found) = self.done.fields.get(&known) {
+        if let Some(found) = self.done.fields.get(of).and_then(|fields| fields.get(key)) {
             return found.clone();
         }
         let found = self.find_field(of, key);
-        self.done.fields.insert(known, found.clone());
+        self.done.fields.entry(of.clone()).or_default().insert(key.clone(), found.clone());
         found
     }
 
     fn find_field(&mut self, of: &Val, key: &Arc<str>) -> Val {
         let mut out = Val::default();
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -100,7 +100,7 @@ impl ReadsWalk<'_> {
                 Atom::Files(_) => drop(out.add(Atom::Other)),
                 Atom::Input(part) => {
                     out.add(self.part(part, Seg::Key(key.clone())));
-                    todo.extend(self.over(part).iter().copied());
+                    todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -112,7 +112,7 @@ impl ReadsWalk<'_> {
                     let of_loops: Vec<(u32, Val)> =
                         object.of_loops.iter().map(|(index, val)| (*index, val.clone())).collect();
                     if !object.hidden.contains(key) {
-                        todo.extend(object.behind.0.iter().copied());
+                        todo.extend_from_slice(&object.behind.0);
                     }
                     if own.is_none() {
                         out.add(Atom::Nil);
@@ -141,7 +141,7 @@ impl ReadsWalk<'_> {
 
     fn find_elements(&mut self, of: &Val) -> Val {
         let mut out = Val::default();
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -160,7 +160,7 @@ impl ReadsWalk<'_> {
                 Atom::Input(part) => {
                     self.reads.read_keys(part);
                     out.add(self.part(part, Seg::Any));
-                    todo.extend(self.over(part).iter().copied());
+                    todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -168,7 +168,7 @@ impl ReadsWalk<'_> {
                         out.join(val);
                     }
                     out.join(&object.any);
-                    todo.extend(object.behind.0.iter().copied());
+                    todo.extend_from_slice(&object.behind.0);
                     for (other, val) in object.of_loops.clone() {
                         for atom in val.0 {
                             out.add(self.at_key(atom, other, Seg::Any));
@@ -217,7 +217,7 @@ impl ReadsWalk<'_> {
     /// The entry of a map at the key that a loop is at.
     pub(super) fn of_loop(&mut self, of: &Val, index: u32) -> Val {
         let mut out = Val::default();
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -233,7 +233,7 @@ impl ReadsWalk<'_> {
                     let is_own = self.heap.loops[index as usize].contains(&part);
                     let seg = if is_own { Seg::Any } else { Seg::OfLoop(index) };
                     out.add(self.part(part, seg));
-                    todo.extend(self.over(part).iter().copied());
+                    todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
                     let object = &self.heap.objects[object as usize];
@@ -242,7 +242,7 @@ impl ReadsWalk<'_> {
                         out.join(val);
                     }
                     out.join(&object.any);
-                    todo.extend(object.behind.0.iter().copied());
+                    todo.extend_from_slice(&object.behind.0);
                     for (other, val) in of_loops {
                         for atom in val.0 {
                             out.add(self.at_key(atom, other, Seg::OfLoop(index)));
@@ -258,7 +258,7 @@ impl ReadsWalk<'_> {
     /// no user's.
     pub(super) fn loop_keys(&mut self, of: &Val, id: u32) -> Val {
         let mut parts = Vec::new();
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -266,9 +266,7 @@ impl ReadsWalk<'_> {
             }
             match atom {
                 Atom::Input(part) => parts.push(part),
-                Atom::Made(object) => {
-                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied())
-                }
+                Atom::Made(object) => todo.extend_from_slice(&self.heap.objects[object as usize].behind.0),
                 Atom::Unseen => return Val::one(Atom::Other),
                 Atom::Text(text) if !self.heap.texts[text as usize].from.0.is_empty() => {
                     return Val::one(Atom::Other);
@@ -284,7 +282,7 @@ impl ReadsWalk<'_> {
 
     /// The keys of a map or the number of its entries, or of the elements of a list.
     pub(super) fn read_keys(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -293,10 +291,10 @@ impl ReadsWalk<'_> {
             match atom {
                 Atom::Input(part) => {
                     self.reads.read_keys(part);
-                    todo.extend(self.over(part).iter().copied());
+                    todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied());
+                    todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
                 }
                 _ => {}
             }
@@ -305,10 +303,11 @@ impl ReadsWalk<'_> {
 
     /// Whether a value is empty.
     pub(super) fn read_truth(&mut self, of: &Val) {
-        if !self.done.truths.insert(of.clone()) {
+        if self.done.truths.contains(of) {
             return;
         }
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        self.done.truths.insert(of.clone());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -317,7 +316,7 @@ impl ReadsWalk<'_> {
             match atom {
                 Atom::Input(part) => self.reads.test(part),
                 Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend(self.heap.objects[object as usize].behind.0.iter().copied());
+                    todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
                 }
                 _ => {}
             }
@@ -326,8 +325,8 @@ impl ReadsWalk<'_> {
 
     /// All of a value, whatever is in it.
     pub(super) fn read_whole(&mut self, of: &Val) {
-        let none: Arc<[Arc<str>]> = Arc::from([]);
-        let mut todo: Vec<(Atom, Arc<[Arc<str>]>)> = of.0.iter().map(|atom| (*atom, none.clone())).collect();
+        let none = self.none.clone();
+        let mut todo: SmallVec<[(Atom, Keys); 8]> = of.0.iter().map(|atom| (*atom, none.clone())).collect();
         while let Some((atom, but)) = todo.pop() {
             if !self.done.whole.insert((atom, but.clone())) {
                 continue;
@@ -363,9 +362,13 @@ impl ReadsWalk<'_> {
                     }
                     let loops = object.of_loops.values().flat_map(|val| &val.0);
                     todo.extend(object.any.0.iter().chain(loops).map(|atom| (*atom, none.clone())));
-                    let mut hidden = but.to_vec();
-                    hidden.extend(object.hidden.iter().filter(|key| !but.contains(key)).cloned());
-                    let hidden: Arc<[Arc<str>]> = hidden.into();
+                    let hidden: Keys = match object.hidden.is_empty() {
+                        true => but.clone(),
+                        false => {
+                            let own = object.hidden.iter().filter(|key| !but.contains(key));
+                            but.iter().chain(own).cloned().collect()
+                        }
+                    };
                     todo.extend(object.behind.0.iter().map(|atom| (*atom, hidden.clone())));
                 }
             }
@@ -384,7 +387,7 @@ impl ReadsWalk<'_> {
     /// something that nobody sees.
     pub(super) fn inside(&mut self, of: &Val) -> Inside {
         let mut inside = Inside::default();
-        let (mut todo, mut seen) = (of.0.clone(), Seen::default());
+        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if !seen.insert(atom) {
@@ -397,7 +400,7 @@ impl ReadsWalk<'_> {
                 Atom::Lit(text) => inside.literals.push(text),
                 Atom::Input(part) => {
                     inside.is_input = true;
-                    todo.extend(self.below(part).iter().copied());
+                    todo.extend_from_slice(&self.below(part));
                 }
                 Atom::Text(text) => {
                     let text = &self.heap.texts[text as usize];

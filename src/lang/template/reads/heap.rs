@@ -38,8 +38,15 @@ pub(super) enum Atom {
 pub(super) type Atoms = SmallVec<[Atom; 2]>;
 
 /// All that a value may be, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Val(pub(super) Atoms);
+
+impl Clone for Val {
+    /// At once: a clone of what is derived goes from atom to atom.
+    fn clone(&self) -> Val {
+        Val(Atoms::from_slice(&self.0))
+    }
+}
 
 /// What a walk came to. Most walks come to a few things only.
 #[derive(Debug, Default)]
@@ -80,15 +87,19 @@ impl Val {
 
     /// Whether something was added.
     pub(super) fn join(&mut self, other: &Val) -> bool {
-        if self.0.is_empty() {
-            self.0.clone_from(&other.0);
-            return !self.0.is_empty();
+        match (&*self.0, &*other.0) {
+            (_, []) => false,
+            ([], all) => {
+                self.0 = Atoms::from_slice(all);
+                true
+            }
+            (_, [only]) => self.add(*only),
+            (own, all) if holds_all(own, all) => false,
+            (own, all) => {
+                self.0 = merged(own, all);
+                true
+            }
         }
-        let before = self.0.len();
-        for atom in &other.0 {
-            self.add(*atom);
-        }
-        self.0.len() > before
     }
 
     pub(super) fn with(mut self, other: &Val) -> Val {
@@ -100,6 +111,26 @@ impl Val {
     pub(super) fn is_nil(&self) -> bool {
         self.0.iter().all(|atom| *atom == Atom::Nil)
     }
+}
+
+/// Whether one row has all of another, both in order.
+fn holds_all(own: &[Atom], all: &[Atom]) -> bool {
+    let mut own = own.iter();
+    all.iter().all(|atom| own.by_ref().find(|known| *known >= atom) == Some(atom))
+}
+
+/// What is in either row, both in order.
+fn merged(one: &[Atom], other: &[Atom]) -> Atoms {
+    let mut all = Atoms::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one, other);
+    while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (one, other) {
+        all.push(*a.min(b));
+        one = if a <= b { behind_a } else { one };
+        other = if b <= a { behind_b } else { other };
+    }
+    all.extend_from_slice(one);
+    all.extend_from_slice(other);
+    all
 }
 
 /// A map or list.

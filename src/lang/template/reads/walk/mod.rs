@@ -75,15 +75,20 @@ pub(super) struct ReadsWalk<'p> {
     /// Terms that are no maps and no lists where the walk is.
     scalars: Scalars,
     pub(super) done: WalkedParts,
+    /// No keys.
+    pub(super) none: Keys,
 }
+
+/// Some keys of a map.
+pub(super) type Keys = Arc<[Arc<str>]>;
 
 /// What was done in a round, and need not be done again: in the last round nothing grows.
 #[derive(Default)]
 pub(super) struct WalkedParts {
     /// What was read whole, but for some keys.
-    pub(super) whole: FxHashSet<(Atom, Arc<[Arc<str>]>)>,
+    pub(super) whole: FxHashSet<(Atom, Keys)>,
     /// Entries that were looked up.
-    pub(super) fields: FxHashMap<(Val, Arc<str>), Val>,
+    pub(super) fields: FxHashMap<Val, FxHashMap<Arc<str>, Val>>,
     pub(super) elements: FxHashMap<Val, Val>,
     /// What is set in the same part of the input, with how many such parts there were.
     pub(super) over: FxHashMap<u32, (usize, Rc<[Atom]>)>,
@@ -118,6 +123,7 @@ impl<'p> ReadsWalk<'p> {
             words: None,
             scalars: Scalars::default(),
             done: WalkedParts::default(),
+            none: Keys::default(),
         }
     }
 
