@@ -4,6 +4,7 @@
 use super::near::name_of_generator;
 use super::usual::{Usual, is_slip};
 use crate::lang::text::{Word, Words, suggest};
+use crate::lang::yaml::NodeRef;
 use crate::model::workloads::{
     NameForm, Unseen, WorkloadReference, derived, is_cluster_scoped, references, unseen,
 };
@@ -49,6 +50,8 @@ pub(crate) struct Workloads<'a> {
     usual: OnceLock<Usual<'a>>,
     /// `releases`, to look for a name that is near.
     release_names: OnceLock<FxHashMap<Cow<'a, str>, Words<String>>>,
+    /// Names in the values of releases, and keys there.
+    value_names: OnceLock<FxHashSet<Cow<'a, str>>>,
 }
 
 /// A name that a controller makes.
@@ -128,6 +131,7 @@ impl<'a> Workloads<'a> {
             namespaces: FxHashSet::default(),
             usual: OnceLock::new(),
             release_names: OnceLock::new(),
+            value_names: OnceLock::new(),
         };
         let known = cluster.releases.iter().filter(|release| release.is_known());
         workloads.known = known.map(|release| (&release.id, release.creates())).collect();
@@ -370,6 +374,22 @@ impl<'a> Workloads<'a> {
         releases.is_some_and(|releases| releases.contains(name))
     }
 
+    /// Whether the values of a release have a name as a key or as a `name`: its chart may
+    /// make something that is called so.
+    pub(crate) fn is_in_values(&self, name: &str) -> bool {
+        let names = || {
+            let mut found = FxHashSet::default();
+            let releases = self.world.members(self.cluster).map(|(_, object)| object);
+            for release in releases.filter(|object| object.id.is(kinds::HELM, "HelmRelease")) {
+                if let Some(values) = release.node.get_ref().at("/spec/values") {
+                    value_names(values, 0, &mut found);
+                }
+            }
+            found
+        };
+        self.value_names.get_or_init(names).contains(name)
+    }
+
     /// Whether a name has the name of a release of the namespace in it and another one has
     /// not: `tls.bazarr` is no misspelled `tls.radarr` beside a release `bazarr`.
     fn is_of_other_release(&self, namespace: Option<&str>, name: &str, other: &str) -> bool {
@@ -471,6 +491,23 @@ impl<'a> Workloads<'a> {
             (None, None) => None,
         }
     }
+}
+
+/// The keys in some values, and what stands under `name`.
+fn value_names<'a>(values: NodeRef<'a>, depth: usize, found: &mut FxHashSet<Cow<'a, str>>) {
+    /// Below that no chart names what it makes.
+    const DEPTH: usize = 12;
+    if depth > DEPTH {
+        return;
+    }
+    for entry in values.entries() {
+        if &*entry.key == "name" {
+            found.extend(entry.value.as_str());
+        }
+        value_names(entry.value, depth + 1, found);
+        found.insert(entry.key);
+    }
+    values.items().for_each(|item| value_names(item, depth + 1, found));
 }
 
 /// Names near one from which on none of them says what was meant.

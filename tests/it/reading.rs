@@ -348,6 +348,47 @@ fn settings() -> Scratch {
 }
 
 #[test]
+fn a_secret_that_something_makes_goes_over_the_settings_before_it() {
+    let secret = |kind: &str, spec: &str| {
+        format!(
+            "apiVersion: {kind}\nmetadata: {{name: secrets, namespace: flux-system}}\nspec:\n  {}\n",
+            spec.replace('\n', "\n  ")
+        )
+    };
+    let external = "external-secrets.io/v1\nkind: ExternalSecret";
+    let sealed = "bitnami.com/v1alpha1\nkind: SealedSecret";
+    let fetched = "dataFrom: [{extract: {key: all}}]\ntarget:\n  template:\n    ";
+    let both = "{kind: ConfigMap, name: settings}, {kind: Secret, name: secrets}";
+    let turned = "{kind: Secret, name: secrets}, {kind: ConfigMap, name: settings}";
+    let template = format!("{fetched}data: {{DOMAIN: '{{{{ .domain }}}}'}}");
+    let other = format!("{fetched}data: {{HOST: '{{{{ .host }}}}'}}");
+    let merged = format!("data: [{{secretKey: DOMAIN}}]\n{fetched}mergePolicy: Merge\n    data: {{HOST: a}}");
+    let replaced = format!("data: [{{secretKey: DOMAIN}}]\n{fetched}data: {{HOST: a}}");
+    for (made, order, is_known) in [
+        (secret(external, &template), both, false),
+        (secret(external, "data: [{secretKey: DOMAIN}]"), both, false),
+        (secret(sealed, "encryptedData: {DOMAIN: AgB}"), both, false),
+        (secret(external, &merged), both, false),
+        // What is written last counts.
+        (secret(external, &template), turned, true),
+        // Another key, and one that the template does not take over.
+        (secret(external, &other), both, true),
+        (secret(external, &replaced), both, true),
+    ] {
+        let scratch = settings();
+        let apps = scratch.read("clusters/prod/apps.yaml");
+        let apps = apps.replace("{kind: ConfigMap, name: settings}", order);
+        scratch.write("clusters/prod/apps.yaml", apps.as_bytes());
+        scratch.write("clusters/prod/secrets.yaml", made.as_bytes());
+        let list =
+            scratch.read("clusters/prod/kustomization.yaml").replace("settings", "secrets.yaml, settings");
+        scratch.write("clusters/prod/kustomization.yaml", list.as_bytes());
+        let run = scratch.forebay(&["locate", "configmap", "shop/one", "/data/a"]);
+        assert_eq!(run.out.contains("a.org"), is_known, "{made}{}{}", run.out, run.err);
+    }
+}
+
+#[test]
 fn what_one_line_causes_stands_together_in_each_format() {
     let scratch = settings();
     scratch.commit("as it was");

@@ -6,6 +6,7 @@
 use super::{Variable, is_variable_name};
 use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Via, ViaKind};
 use crate::model::ObjectId;
+use crate::model::workloads::made_keys;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,6 +77,19 @@ impl Provided {
                 if is_left_alone(node) { Provided::AtLeast(keys) } else { Provided::Keys(keys) }
             }
         }
+    }
+
+    /// What something provides that makes or fills a Secret: at least the keys that it
+    /// states, whose values go over those of the same names before.
+    pub fn by_writer(id: &ObjectId, writer: NodeRef<'_>) -> Provided {
+        let Some(made) = made_keys(id, writer) else { return Provided::Unknown };
+        if made.named.is_empty() {
+            return Provided::Unknown;
+        }
+        let hidden = |node: NodeRef<'_>| Definition { value: None, location: node.location() };
+        Provided::AtLeast(
+            made.named.into_iter().map(|(key, node)| (key.as_ref().into(), hidden(node))).collect(),
+        )
     }
 
     /// The same where something else writes the object too.

@@ -114,7 +114,7 @@ fn named<'a>(id: &'a ObjectId, node: NodeRef<'a>, naming: &Naming, found: &mut V
             namespace: id.namespace.as_deref().map(Cow::Borrowed),
             name: format!("{}{text}{}", naming.before, naming.after),
             form: naming.form,
-            keys: keys_of(id, node),
+            keys: made_keys(id, node).and_then(MadeKeys::all),
         });
     };
     match naming.at.split_once("/*") {
@@ -129,33 +129,55 @@ fn named<'a>(id: &'a ObjectId, node: NodeRef<'a>, naming: &Naming, found: &mut V
     }
 }
 
-/// The keys of the Secret that an object stands for, where all of them are written.
-fn keys_of<'a>(id: &ObjectId, node: NodeRef<'a>) -> Option<Vec<Cow<'a, str>>> {
-    let keys = |pointer: &'static str| node.entries_at(pointer).map(|entry| entry.key);
+/// The keys of a Secret that an object makes.
+pub(crate) struct MadeKeys<'a> {
+    /// Those that are written, each with what says so.
+    pub(crate) named: Vec<(Cow<'a, str>, NodeRef<'a>)>,
+    /// Whether there are no others.
+    is_complete: bool,
+}
+
+impl<'a> MadeKeys<'a> {
+    fn all(self) -> Option<Vec<Cow<'a, str>>> {
+        self.is_complete.then(|| self.named.into_iter().map(|(key, _)| key).collect())
+    }
+}
+
+/// The keys of the Secret that an object stands for, as far as they are written.
+pub(crate) fn made_keys<'a>(id: &ObjectId, node: NodeRef<'a>) -> Option<MadeKeys<'a>> {
+    let keys = |pointer: &'static str| node.entries_at(pointer).map(|entry| (entry.key, entry.value));
     match (id.group(), &*id.kind) {
-        ("bitnami.com", "SealedSecret") => {
-            Some(keys("/spec/encryptedData").chain(keys("/spec/template/data")).collect())
-        }
-        ("external-secrets.io", "ExternalSecret") => {
-            let from_elsewhere = node.items_at("/spec/dataFrom").next().is_some()
-                || node.at("/spec/target/template/templateFrom").is_some()
-                || node.str_at("/spec/target/creationPolicy").is_some_and(|policy| policy != "Owner");
-            if from_elsewhere && node.at("/spec/target/template/data").is_none() {
-                return None;
-            }
-            // A template's data replace what was fetched, unless it is merged with it.
-            let template = node.at("/spec/target/template/data").is_some();
-            let merged =
-                node.str_at("/spec/target/template/mergePolicy").is_some_and(|policy| policy == "Merge");
-            if template && (merged || node.at("/spec/target/template/templateFrom").is_some()) {
-                return None;
-            }
-            Some(match template {
-                true => keys("/spec/target/template/data").collect(),
-                false => node.items_at("/spec/data").filter_map(|item| item.str_at("/secretKey")).collect(),
-            })
-        }
+        ("bitnami.com", "SealedSecret") => Some(MadeKeys {
+            named: keys("/spec/encryptedData").chain(keys("/spec/template/data")).collect(),
+            is_complete: true,
+        }),
+        ("external-secrets.io", "ExternalSecret") => Some(fetched_keys(node)),
         _ => None,
+    }
+}
+
+/// The keys of the Secret of an ExternalSecret. Mirrors `ApplyTemplate` of external-secrets
+/// `pkg/controllers/externalsecret/externalsecret_controller_template.go`.
+fn fetched_keys(node: NodeRef<'_>) -> MadeKeys<'_> {
+    let template = |field: &str| node.at("/spec/target/template").and_then(|template| template.get(field));
+    let written: Vec<_> = template("data")
+        .into_iter()
+        .flat_map(NodeRef::entries)
+        .map(|entry| (entry.key, entry.value))
+        .collect();
+    let from_elsewhere = template("templateFrom").is_some_and(|from| from.items().next().is_some());
+    // What a template writes replaces what was fetched, unless it is merged with it.
+    let replaces = (!written.is_empty() || from_elsewhere)
+        && template("mergePolicy").and_then(NodeRef::as_str).is_none_or(|policy| policy != "Merge");
+    let fetched = node.items_at("/spec/data").filter_map(|item| {
+        let key = item.get("secretKey")?;
+        Some((key.as_str()?, key))
+    });
+    let fetches_more = node.items_at("/spec/dataFrom").next().is_some();
+    let is_alone = node.str_at("/spec/target/creationPolicy").is_none_or(|policy| policy == "Owner");
+    MadeKeys {
+        named: fetched.filter(|_| !replaces).chain(written).collect(),
+        is_complete: is_alone && !from_elsewhere && (replaces || !fetches_more),
     }
 }
 

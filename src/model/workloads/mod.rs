@@ -13,7 +13,7 @@ mod references;
 mod scope;
 mod values;
 
-pub(crate) use derived::{Derived, derived};
+pub(crate) use derived::{Derived, derived, made_keys};
 pub(crate) use operators::{NameForm, Unseen, unseen};
 pub(crate) use pods::{are_pods_unread, pod_spec, pod_template};
 pub(crate) use reference::WorkloadReference;

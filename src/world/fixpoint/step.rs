@@ -147,7 +147,13 @@ fn variables(objects: &LocalObjects, id: &ObjectId, node: NodeRef<'_>) -> Variab
     let mut provide = |kind: &str, name: &str| {
         let at = |kind: &str| objects.get(&Called::new(kind, id.namespace.as_deref(), name));
         let provided = Provided::by(kind, at(kind).map(|(_, node)| node.get_ref()));
-        if kind == "Secret" && at(WRITER).is_some() { provided.or_more() } else { provided }
+        match at(WRITER).filter(|_| kind == "Secret") {
+            Some((id, writer)) if matches!(provided, Provided::Unknown) => {
+                Provided::by_writer(id, writer.get_ref())
+            }
+            Some(_) => provided.or_more(),
+            None => provided,
+        }
     };
     Variables::of(node, &mut provide).unwrap_or_default()
 }

@@ -62,7 +62,11 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         if is_system && !near.as_ref().is_some_and(is_slip) {
             continue;
         }
-        let likely = Likely::of(workloads, reference, name, near);
+        // A chart that is not here may make just that.
+        let is_of_values = matches!(cause, Some(UnseenCause::Maker(_)))
+            && !reference.is_guess
+            && workloads.is_in_values(name);
+        let likely = if is_of_values { None } else { Likely::of(workloads, reference, name, near) };
         let level = level(workloads, cause, reference, likely.is_some());
         // An account may be made anywhere, and by other hands than its namespace.
         let is_moved = &*reference.kind == "ServiceAccount" && matches!(likely, Some(Likely::Namespace(_)));
