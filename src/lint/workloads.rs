@@ -472,6 +472,9 @@ impl<'a> Workloads<'a> {
             let here = named.namespace.is_none() || named.namespace.as_deref() == namespace;
             // A namespace that a variable gives may be this one.
             let is_open = named.namespace.as_deref().is_some_and(|other| other.contains("${"));
+            if distance == 0 && here && !named.is_made && named.name != *named.object.id.name {
+                return Some(Near::Hashed(named));
+            }
             if distance == 0 && !here && !is_open {
                 let before = elsewhere.is_some_and(|known| known.object.id <= named.object.id);
                 elsewhere = if before { elsewhere } else { Some(named) };
@@ -519,6 +522,8 @@ pub(crate) enum Near<'n, 'a> {
     Misspelled(&'n NamedObject<'a>),
     /// The same name in another namespace.
     Elsewhere(&'n NamedObject<'a>),
+    /// What a generator makes under this name and a hash.
+    Hashed(&'n NamedObject<'a>),
 }
 
 /// A name that nothing of the cluster has, and that was probably meant.

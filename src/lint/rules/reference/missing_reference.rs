@@ -311,7 +311,7 @@ fn made_like<'n>(view: &'n ClusterView<'_>, absent: &Absent<'_>) -> Option<&'n L
         workloads::Near::Misspelled(named) => {
             Some(named).filter(|named| named.is_made || is_workload(absent.reference))
         }
-        workloads::Near::Elsewhere(_) => None,
+        workloads::Near::Elsewhere(_) | workloads::Near::Hashed(_) => None,
     }
 }
 

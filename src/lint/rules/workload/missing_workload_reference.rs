@@ -175,7 +175,7 @@ fn is_of_system(reference: &WorkloadReference<'_>) -> bool {
 /// copied by operators.
 fn is_meant(reference: &WorkloadReference<'_>, near: &Near<'_, '_>) -> bool {
     match near {
-        Near::Misspelled(_) => true,
+        Near::Misspelled(_) | Near::Hashed(_) => true,
         Near::Elsewhere(_) if reference.is_guess => &*reference.kind == "Gateway",
         Near::Elsewhere(_) => !matches!(&*reference.kind, "ConfigMap" | "Secret") && !reference.crosses,
     }
@@ -289,6 +289,13 @@ fn missing(
         .label(format!("no {wanted} in {}", view.cluster.label()))
         .object(&object.id)
         .field(reference.pointer.clone(), name);
+    if let Some(Likely::Known(Near::Hashed(named))) = likely {
+        finding.why(format!(
+            "its generator makes {}: kustomize adds a hash of the content to the name and writes it \
+             into fields that it knows, of which this is none",
+            named.object.id.name
+        ));
+    }
     let (help, named) = help(likely, reference, &wanted);
     finding.help(help);
     let Some(named) = named else { return };
@@ -321,6 +328,11 @@ fn help<'l, 'v>(
         }
         Some(Likely::Known(Near::Misspelled(named))) => {
             return (format!("did you mean `{}`?", named.name), Some(named));
+        }
+        Some(Likely::Known(Near::Hashed(named))) => {
+            let words = "set options.disableNameSuffixHash of the generator, or add a nameReference for this \
+                         field under `configurations`";
+            return (words.to_owned(), Some(named));
         }
         Some(Likely::Known(Near::Elsewhere(named))) => {
             let namespace = named.namespace.as_deref().map(|namespace| format!("{namespace}/"));

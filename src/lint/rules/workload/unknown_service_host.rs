@@ -315,6 +315,8 @@ fn judge(
         // Whatever is called almost so may be meant.
         Near::Misspelled(named) => is_service || is_slip(host.name, &named.name),
         Near::Elsewhere(_) => is_service && cause.is_none(),
+        // No generator makes a Service.
+        Near::Hashed(_) => false,
     });
     let is_open = cause.is_some() || workloads.has_releases() || !is_service;
     let release = || workloads.release_like(namespace, host.name);
@@ -332,7 +334,9 @@ fn judge(
     finding.claims_absence().why("the name does not resolve: connections fail").object(&object.id);
     finding.field(pointer, format!("{}.{namespace}", host.name)).label(format!("no {service}"));
     match near {
-        Some(Near::Misspelled(named)) => finding.help(format!("did you mean `{}`?", named.name)),
+        Some(Near::Misspelled(named) | Near::Hashed(named)) => {
+            finding.help(format!("did you mean `{}`?", named.name))
+        }
         Some(Near::Elsewhere(named)) => {
             let namespace = named.namespace.as_deref().unwrap_or_default();
             finding.help(format!("Service {namespace}/{} is in another namespace", named.name))
