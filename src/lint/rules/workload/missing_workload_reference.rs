@@ -45,11 +45,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         };
         let near = workloads.near(group, kind, namespace, name);
-        // In what no build made, a kustomization may give that one its namespace.
+        // In what no build made, a kustomization may give that one its namespace, or this one the
+        // hash.
         let is_unbuilt = view.cluster.name.is_none() && view.cluster.applied.is_empty();
-        if matches!(&near, Some(Near::Elsewhere(named)) if is_unbuilt
-            && is_listed(view.beyond().snapshot, named.object))
-        {
+        let may_be_it = |near: &Near<'_, '_>| match near {
+            Near::Elsewhere(named) => is_listed(view.beyond().snapshot, named.object),
+            Near::Hashed(_) => true,
+            Near::Misspelled(_) => false,
+        };
+        if is_unbuilt && near.as_ref().is_some_and(may_be_it) {
             let what = format!("{}: {}", object.id, target(reference, name));
             report.not_checked(unchecked(UnseenCause::Unapplied), reference.name_node.location(), what);
             continue;
