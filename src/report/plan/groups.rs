@@ -23,6 +23,8 @@ const FIELDS_INSIDE: usize = 3;
 pub(super) struct EffectGroup<'p> {
     /// One of each object, in order.
     pub effects: Vec<&'p Effect>,
+    /// The same on these objects in other clusters, where other lines may cause it.
+    pub elsewhere: Vec<&'p Effect>,
     /// What happens to the objects of a release.
     pub inside: Vec<ReleaseLine>,
 }
@@ -167,9 +169,13 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
         };
         let entries = sections.entry(clusters.into_iter().collect()).or_default();
         let inside = shape.inside.clone();
-        let entry =
-            entries.entry((shape, kind)).or_insert_with(|| EffectGroup { effects: Vec::new(), inside });
+        let entry = entries.entry((shape, kind)).or_insert_with(|| EffectGroup {
+            effects: Vec::new(),
+            elsewhere: Vec::new(),
+            inside,
+        });
         entry.effects.push(first);
+        entry.elsewhere.extend(effects.iter().skip(1));
     }
     let mut sections: Vec<Section<'p>> = sections
         .into_iter()
@@ -208,7 +214,7 @@ pub(super) fn items<'s, 'p>(plan: &Plan<'_>, section: &'s Section<'p>) -> Vec<Gr
         let plain = first.severity < Severity::Disruptive && entry.inside.is_empty() && first.when.is_none();
         let [cause] = &first.causes[..] else { return None };
         let same = |effect: &&Effect| matches!(&effect.causes[..], [own] if place(own) == place(cause));
-        (plain && entry.effects.iter().all(same)).then_some(cause)
+        (plain && entry.effects.iter().chain(&entry.elsewhere).all(same)).then_some(cause)
     };
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for cause in section.entries.iter().filter_map(cause) {

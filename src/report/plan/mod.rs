@@ -29,6 +29,7 @@ use crate::plan::{Cause, ClusterChange, Effect, Reach, Side};
 use crate::report::parts::width;
 use crate::world::{ApplyTarget, Cluster, Outcome, World};
 use jiff::Timestamp;
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -489,15 +490,10 @@ fn consequences(effect: &Effect) -> Vec<String> {
 
 /// Where the causes of an entry are, each once; the rest is counted.
 fn places(plan: &Plan<'_>, entry: &groups::EffectGroup<'_>, at_most: usize) -> Vec<String> {
-    let mut places: Vec<String> = Vec::new();
-    for effect in &entry.effects {
-        for cause in effect.causes.iter().take(2) {
-            let place = plan.place(cause);
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-    }
+    let mut seen = FxHashSet::default();
+    let causes = entry.effects.iter().chain(&entry.elsewhere).flat_map(|effect| effect.causes.iter().take(2));
+    let mut places: Vec<String> =
+        causes.map(|cause| plan.place(cause)).filter(|place| seen.insert(place.clone())).collect();
     let more = places.len().saturating_sub(at_most);
     places.truncate(at_most);
     if more > 0 {
