@@ -28,7 +28,7 @@ enum Shape {
     Float(f64),
     /// As go-yaml reads it from JSON ([`through_json`]), where that is another text.
     Text(Text, Option<Box<str>>),
-    /// What stands for bytes, a time or a version; without quotes where it is none for YAML.
+    /// What stands for bytes, a time or a version, and the style that it is written in.
     Other(Box<str>, ScalarStyle),
     List(Box<[Tree]>),
     Map(Box<[Field]>),
@@ -107,20 +107,19 @@ impl Planting<'_> {
                 Shape::List(items?)
             }
             Kind::Map(map) => {
-                // Its values may hold the map itself: it must not be borrowed meanwhile.
-                let entries = map.snapshot();
-                let fields = entries.into_iter().map(|(key, entry)| (key, entry.key, entry.val));
+                let entries = map.entries.0.borrow();
+                let fields = entries.iter().map(|(key, entry)| (key.clone(), entry.key, &entry.val));
                 Shape::Map(self.fields(fields, depth)?)
             }
             Kind::Struct(of) => {
                 let exported =
                     of.fields.iter().filter(|(name, _)| !name.starts_with(|c: char| c.is_lowercase()));
+                let pretty = self.pretty;
                 let named = exported.map(|(name, val)| {
-                    let name = if self.pretty { name.to_lowercase() } else { name.to_string() };
-                    (name.into_bytes().into(), SetId::NONE, val.clone())
+                    let name = if pretty { name.to_lowercase() } else { name.to_string() };
+                    (name.into_bytes().into(), SetId::NONE, val)
                 });
-                let named: Vec<(Rc<[u8]>, SetId, Val)> = named.collect();
-                Shape::Struct(self.fields(named.into_iter(), depth)?)
+                Shape::Struct(self.fields(named, depth)?)
             }
             Kind::Time(time) => self.time(&time.format("2006-01-02T15:04:05.999999999Z07:00"))?,
             Kind::Version(version) => other(&version.full()),
@@ -154,14 +153,14 @@ impl Planting<'_> {
         })
     }
 
-    fn fields(
+    fn fields<'f>(
         &mut self,
-        fields: impl ExactSizeIterator<Item = (Rc<[u8]>, SetId, Val)>,
+        fields: impl Iterator<Item = (Rc<[u8]>, SetId, &'f Val)>,
         depth: usize,
     ) -> Result<Box<[Field]>> {
-        let mut planted = Vec::with_capacity(fields.len());
+        let mut planted = Vec::with_capacity(fields.size_hint().0);
         for (key, from, val) in fields {
-            let value = self.tree(&val, depth + 1)?;
+            let value = self.tree(val, depth + 1)?;
             let shown = String::from_utf8_lossy(&key);
             if !self.pretty && *through_json(&shown)? != *shown {
                 let line = self.breaks + breaks(&shown);
