@@ -79,6 +79,8 @@ pub(crate) struct EntryPoint {
     pub url: Option<String>,
     /// Its ref, as text.
     pub reference: Option<String>,
+    /// Its `spec.ignore` as it is written: bootstrap applies it before anything is built.
+    pub ignore: Option<String>,
     /// Where the entry point is written; `None` when it is only a path.
     pub location: Option<Location>,
     /// How it is known. The inventory of a guessed one is always partial.
@@ -132,6 +134,7 @@ impl EntryPoint {
             source: None,
             url: None,
             reference: None,
+            ignore: None,
             location: None,
             certainty: Certainty::Guessed,
             form: Form::Unapplied,

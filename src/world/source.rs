@@ -104,8 +104,10 @@ impl Sources<'_> {
         path: &str,
         depth: u32,
     ) -> Result<TreeOf, String> {
-        let spec = objects.get(wanted).and_then(|(_, node)| node.get_ref().str_at("/spec/ignore"));
-        let spec = spec.map(|text| text.into_owned());
+        let spec = match objects.get(wanted) {
+            Some((_, node)) => ignore(node.get_ref()),
+            None => self.entry.ignore.clone().filter(|_| self.entry.source.as_ref() == Some(wanted)),
+        };
         let artifact = |tree| self.shared.artifact(tree, spec.clone());
         let here = |tree| Ok(TreeOf { tree: artifact(tree), state: SourceState::Here });
         if let Some(tree) = self.configured(wanted) {
@@ -240,6 +242,11 @@ pub(super) fn normalise(url: &str) -> String {
     };
     let rest = rest.trim_end_matches('/').trim_end_matches(".git");
     rest.to_lowercase()
+}
+
+/// What a source leaves out of its artifact.
+pub(super) fn ignore(node: NodeRef<'_>) -> Option<String> {
+    node.str_at("/spec/ignore").map(|text| text.into_owned())
 }
 
 /// The ref that a source tracks, as text to compare.

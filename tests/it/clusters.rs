@@ -372,6 +372,33 @@ fn what_is_left_out_of_the_artifact_says_so() {
     );
 }
 
+/// What a source takes back from `.sourceignore` is there from the first build on, which
+/// applies the source itself: by bootstrap, by a Kustomization that holds itself, by the
+/// overlay of a cluster.
+#[test]
+fn a_source_takes_back_what_a_file_leaves_out() {
+    let ignoring =
+        |path: &str| sync(path).replacen("interval: 1m", "interval: 1m, ignore: \"/*\\n!/clusters\"", 1);
+    let bootstrapped = ("clusters/main/flux-system/gotk-sync.yaml", ignoring("./clusters/main"));
+    let by_itself = ("clusters/main/flux/cluster.yaml", ignoring("./clusters/main"));
+    let of_an_overlay = ("clusters/base/cluster.yaml", ignoring("./elsewhere"));
+    let patch = "resources: [../base, web.yaml]\npatches:\n- patch: |\n    - {op: replace, path: /spec/path, value: ./clusters/main}\n  target: {kind: Kustomization, name: flux-system}\n";
+    for (written, patch) in [(bootstrapped, ""), (by_itself, ""), (of_an_overlay, patch)] {
+        let mut files = vec![(written.0, written.1.as_str()), (".sourceignore", "/clusters/\n")];
+        let web = kustomization("web", "path: ./clusters/apps");
+        let apps = config_map("web");
+        let base = overlay("cluster.yaml", "");
+        files.extend([("clusters/main/web.yaml", web.as_str()), ("clusters/apps/a.yaml", apps.as_str())]);
+        if !patch.is_empty() {
+            files.push(("clusters/main/kustomization.yaml", patch));
+            files.push(("clusters/base/kustomization.yaml", &base));
+        }
+        let answer = Scratch::git(&files).forebay(&["lint", "--format", "json"]).json();
+        assert_eq!(answer["findings"], serde_json::json!([]), "{}: {answer:#}", written.0);
+        assert_eq!(answer["coverage"]["followed"], 2, "{}: {answer:#}", written.0);
+    }
+}
+
 /// `why` names the text of a patch, not only the entry that applies it.
 #[test]
 fn why_shows_the_patch_itself() {

@@ -10,7 +10,7 @@ use crate::lang::yaml::{Known, Node};
 use crate::model::{Certainty, Object, ObjectId, kinds};
 use crate::world::build::{Memo, build_overlay};
 use crate::world::overlays::Overlays;
-use crate::world::source::{normalise, reference};
+use crate::world::source::{ignore, normalise, reference};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -88,6 +88,7 @@ fn below_their_path(
             generated: vec![(source.id.clone(), None)],
             url: source.node.get_ref().str_at("/spec/url").map(|url| normalise(&url)),
             reference: reference(source.node.get_ref()),
+            ignore: ignore(source.node.get_ref()),
             location: node.location(),
             certainty: Certainty::Stated,
             form: Form::AppliesItself,
@@ -151,6 +152,7 @@ fn merged(
                     .and_then(|(_, node)| node.str_at("/spec/url"))
                     .map(|url| normalise(&url)),
                 reference: written.as_ref().and_then(|(_, node)| reference(*node)),
+                ignore: written.as_ref().and_then(|(_, node)| ignore(*node)),
                 generated: written.map(|(id, _)| (id, None)).into_iter().collect(),
                 kustomizations: vec![(id, (*node).clone())],
                 source: Some(source),

@@ -6,7 +6,7 @@ use crate::files::Snapshot;
 use crate::lang::yaml::{FilePath, Location};
 use crate::model::Object;
 use crate::model::kinds;
-use crate::world::source::{normalise, reference};
+use crate::world::source::{ignore, normalise, reference};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -56,6 +56,7 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> EntryPoint {
         generated: written.map(|other| (other.id.clone(), None)).into_iter().collect(),
         url: written.and_then(|other| other.node.get_ref().str_at("/spec/url").map(|url| normalise(&url))),
         reference: written.and_then(|other| reference(other.node.get_ref())),
+        ignore: written.and_then(|other| ignore(other.node.get_ref())),
         source,
         ..EntryPoint::stated(
             clean_path(&node.str_at("/spec/path").unwrap_or_default()),
