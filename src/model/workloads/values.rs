@@ -108,6 +108,11 @@ fn one<'a>(
     pointer: String,
     node: NodeRef<'a>,
 ) -> Option<WorkloadReference<'a>> {
+    // What is told by more than its name is made by the chart: no class is named by a map.
+    let is_made = node.get("create").and_then(NodeRef::as_bool) == Some(true);
+    if is_made || node.is_map() && word.kind.ends_with("Class") {
+        return None;
+    }
     let stated = |key: &str| node.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
     let name_node = if node.is_map() { node.get("name")? } else { node };
     let kind = stated("kind").unwrap_or(Cow::Borrowed(word.kind));

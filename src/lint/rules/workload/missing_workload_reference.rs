@@ -67,9 +67,8 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         // A chart that is not here may make just that.
-        let is_of_values = matches!(cause, Some(UnseenCause::Maker(_)))
-            && !reference.is_guess
-            && workloads.is_in_values(name);
+        let may_be_made = cause.is_some() || is_of_the_platform(&reference.kind);
+        let is_of_values = may_be_made && !reference.is_guess && workloads.is_in_values(name);
         let likely = if is_of_values { None } else { Likely::of(workloads, reference, name, near) };
         let level = level(workloads, cause, reference, likely.is_some());
         // An account may be made anywhere, and by other hands than its namespace.
