@@ -80,6 +80,9 @@ pub(super) struct Sources<'a> {
 /// Objects on the local target.
 pub(super) type LocalObjects = FxHashMap<Called, (ObjectId, Node)>;
 
+/// Refs that the main line of a repository has, as [`reference`] writes them.
+const USUAL_REFS: [&str; 2] = ["branch=main", "branch=master"];
+
 /// Depth to which artifacts may be composed of artifacts.
 const DEPTH: u32 = 8;
 
@@ -145,9 +148,13 @@ impl Sources<'_> {
                 }
                 match url {
                     Some(url) if self.urls.contains(&url) => {
-                        let same_ref =
-                            self.entry.reference.is_none() || self.entry.reference == reference(node);
-                        let state = if same_ref { SourceState::Here } else { SourceState::Later };
+                        let own = reference(node);
+                        let is_same = match &self.entry.reference {
+                            Some(reference) => own.as_ref() == Some(reference),
+                            // Until it is bootstrapped, it is taken to follow a branch of usual name.
+                            None => own.is_none_or(|own| USUAL_REFS.contains(&&*own)),
+                        };
+                        let state = if is_same { SourceState::Here } else { SourceState::Later };
                         Ok(TreeOf { tree: artifact(root()), state })
                     }
                     _ => Err(format!("{wanted} is not in this repository")),

@@ -399,6 +399,38 @@ fn a_source_takes_back_what_a_file_leaves_out() {
     }
 }
 
+/// What lies on another branch of the same repository is not here: before the cluster is
+/// bootstrapped its own ref is unknown, and only the usual ones are taken for it.
+#[test]
+fn a_path_of_another_branch_is_not_missing() {
+    for (reference, missing) in [
+        ("", 1),
+        (", ref: {branch: main}", 1),
+        (", ref: {branch: master}", 1),
+        (", ref: {branch: dev-team}", 0),
+        (", ref: {tag: v1.0.0}", 0),
+        (", ref: {semver: 1.x}", 0),
+    ] {
+        let tenant = format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n\
+             metadata: {{name: team, namespace: apps}}\n\
+             spec: {{interval: 1m, url: 'https://example.com/o/r'{reference}}}\n---\n\
+             apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+             metadata: {{name: team, namespace: apps}}\n\
+             spec: {{interval: 5m, path: ./production, prune: true, sourceRef: {{kind: GitRepository, name: team}}}}\n"
+        );
+        let scratch = Scratch::git(&[
+            ("clusters/main/flux-system/gotk-sync.yaml", "# flux bootstrap writes it\n"),
+            ("clusters/main/tenant.yaml", &tenant),
+        ]);
+        scratch.run_git(&["remote", "add", "origin", "https://example.com/o/r.git"]);
+        let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+        let found = answer["findings"].as_array().expect("findings");
+        let paths = found.iter().filter(|finding| finding["rule"] == "missing-path").count();
+        assert_eq!(paths, missing, "{reference}: {answer:#}");
+    }
+}
+
 /// `why` names the text of a patch, not only the entry that applies it.
 #[test]
 fn why_shows_the_patch_itself() {
