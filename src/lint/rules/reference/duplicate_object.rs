@@ -10,7 +10,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::ObjectId;
 use crate::world::{Applied, Effective};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) static RULE: Rule = Rule {
     id: "duplicate-object",
@@ -44,28 +44,30 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let own: Vec<AppliesItself<'_>> =
         several.iter().filter_map(|(_, list)| AppliesItself::of(list)).collect();
     let mut told: Vec<AppliedTwice> = own.iter().map(|_| AppliedTwice::default()).collect();
+    let mut around = AppliedAround::of(view, &several);
     for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
             continue;
         }
-        let first = list[0].1;
-        let appliers = one_of_each(list);
-        let Some((_, last)) = appliers.get(1..).and_then(<[_]>::last) else { continue };
-        let Some(location) = last.node.get_ref().location_at("/metadata/name") else { continue };
-        let (weight, differences) = Differences::between(&appliers).told();
+        let Some(several) = AppliedSeveral::of(list) else { continue };
         if let Some(cause) = own.iter().position(|cause| cause.explains(list)) {
-            let is_itself = first.id == own[cause].applied.id;
-            if is_itself || !matches!(weight, Weight::Content) {
+            let is_itself = several.first().id == own[cause].applied.id;
+            let is_changed = matches!(several.weight, Weight::Content);
+            if is_itself || !is_changed {
                 told[cause].count += 1;
                 if is_itself {
-                    told[cause].is_changed = matches!(weight, Weight::Content);
-                    told[cause].differences = differences;
+                    told[cause].is_changed = is_changed;
+                    told[cause].differences = several.differences;
                 }
                 continue;
             }
         }
-        report_several(&appliers, location, (weight, &differences), report);
+        match around.iter_mut().find(|around| around.explains(&several.appliers)) {
+            Some(around) => around.objects.push(several),
+            None => several.report(report),
+        }
     }
+    around.iter().for_each(|around| around.report(report));
     for (cause, told) in own.iter().zip(told).filter(|(_, told)| told.count > 0) {
         cause.report(&told, report);
     }
@@ -77,39 +79,67 @@ fn one_of_each<'a>(list: &[(&'a Applied, &'a Effective)]) -> Vec<(&'a Applied, &
     list.iter().copied().filter(|(by, _)| known.insert(&by.id)).collect()
 }
 
-/// Reports an object at its last applier, unless a `namespace` alone brought it there.
-fn report_several(
-    appliers: &[(&Applied, &Effective)],
+/// An object that several Kustomizations apply.
+struct AppliedSeveral<'a> {
+    /// At least two, each with its object.
+    appliers: Vec<(&'a Applied, &'a Effective)>,
+    /// Its name, as the last of them applies it.
     location: Location,
-    (weight, differences): (Weight, &[String]),
-    report: &mut Reporter<'_>,
-) {
-    let first = appliers[0].1;
-    let foreign = foreign_namespace(appliers);
-    let prunes = |by: &&Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
-    let pruned = appliers.iter().filter(|(by, _)| prunes(by)).count();
-    let namespace = &*first.id.kind == "Namespace" && first.id.group().is_empty();
-    let level = match weight {
-        Weight::Content if !namespace && pruned == appliers.len() => Level::Error,
-        Weight::Content | Weight::Metadata if !namespace => Level::Warning,
-        _ => Level::Info,
-    };
-    let names: Vec<String> = appliers.iter().map(|(by, _)| by.id.name.to_string()).collect();
-    let help = match &foreign {
-        Some(_) => "correct this namespace, or apply it from one Kustomization only",
-        None => "apply it from one Kustomization only",
-    };
-    let location = foreign.unwrap_or(location);
-    let finding = report.report(location, format!("{}: applied by {}", first.id, listed(&names)));
-    finding
-        .level(level)
-        .why(format!("{}{}", disagreement(differences), pruning(pruned)))
-        .help(help)
-        .object(&first.id)
-        .field("/metadata/name", names.join(" "));
-    for (by, object) in appliers {
-        if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
-            finding.related(format!("applied by {}", by.id.name), place);
+    weight: Weight,
+    differences: Vec<String>,
+}
+
+impl<'a> AppliedSeveral<'a> {
+    fn of(list: &[(&'a Applied, &'a Effective)]) -> Option<AppliedSeveral<'a>> {
+        let appliers = one_of_each(list);
+        let (_, last) = appliers.get(1..)?.last()?;
+        let location = last.node.get_ref().location_at("/metadata/name")?;
+        let (weight, differences) = Differences::between(&appliers).told();
+        Some(AppliedSeveral { appliers, location, weight, differences })
+    }
+
+    fn first(&self) -> &'a Effective {
+        self.appliers[0].1
+    }
+
+    /// How many of the appliers delete what they no longer apply.
+    fn pruned(&self) -> usize {
+        let prunes =
+            |by: &Applied| by.node.get_ref().at("/spec/prune").and_then(NodeRef::as_bool) == Some(true);
+        self.appliers.iter().filter(|(by, _)| prunes(by)).count()
+    }
+
+    fn level(&self) -> Level {
+        let id = &self.first().id;
+        let namespace = &*id.kind == "Namespace" && id.group().is_empty();
+        match self.weight {
+            Weight::Content if !namespace && self.pruned() == self.appliers.len() => Level::Error,
+            Weight::Content | Weight::Metadata if !namespace => Level::Warning,
+            _ => Level::Info,
+        }
+    }
+
+    /// At its last applier, unless a `namespace` alone brought it there.
+    fn report(&self, report: &mut Reporter<'_>) {
+        let first = self.first();
+        let foreign = foreign_namespace(&self.appliers);
+        let names: Vec<String> = self.appliers.iter().map(|(by, _)| by.id.name.to_string()).collect();
+        let help = match &foreign {
+            Some(_) => "correct this namespace, or apply it from one Kustomization only",
+            None => "apply it from one Kustomization only",
+        };
+        let location = foreign.unwrap_or_else(|| self.location.clone());
+        let finding = report.report(location, format!("{}: applied by {}", first.id, listed(&names)));
+        finding
+            .level(self.level())
+            .why(format!("{}{}", disagreement(&self.differences), pruning(self.pruned())))
+            .help(help)
+            .object(&first.id)
+            .field("/metadata/name", names.join(" "));
+        for (by, object) in &self.appliers {
+            if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
+                finding.related(format!("applied by {}", by.id.name), place);
+            }
         }
     }
 }
@@ -159,8 +189,9 @@ impl<'a> AppliesItself<'a> {
         finding
             .level(if told.is_changed { Level::Error } else { Level::Info })
             .why(format!(
-                "{} applies it{others}, and so does it itself: {}{}",
+                "{} {} it{others}, and so does it itself: {}{}",
                 listed(&names),
+                if names.len() == 1 { "applies" } else { "apply" },
                 disagreement(&told.differences),
                 pruning(1)
             ))
@@ -171,6 +202,91 @@ impl<'a> AppliesItself<'a> {
             finding.related("its own file", place);
         }
     }
+}
+
+/// A Kustomization that finds in the directories below its `spec.path` what other ones, which
+/// it applies itself, are there for.
+struct AppliedAround<'a> {
+    outer: &'a Applied,
+    inner: BTreeSet<&'a ObjectId>,
+    objects: Vec<AppliedSeveral<'a>>,
+}
+
+impl<'a> AppliedAround<'a> {
+    /// Kustomizations inside, and objects, from which on it is one cause, not a slip at each.
+    const MANY: usize = 3;
+
+    /// Those of what is applied several times.
+    fn of<K>(view: &ClusterView<'a>, several: &[(K, Vec<(&'a Applied, &'a Effective)>)]) -> Vec<Self> {
+        let parent = |inner: &Applied| view.cluster.applied.get(inner.parent? as usize);
+        let is_in = |inner: &Applied, outer: &Applied| {
+            parent(inner).is_some_and(|parent| parent.id == outer.id) && is_below(&inner.path, &outer.path)
+        };
+        let mut found: BTreeMap<&ObjectId, AppliedAround<'a>> = BTreeMap::new();
+        for (_, list) in several {
+            let appliers = one_of_each(list);
+            for (outer, _) in &appliers {
+                let inner = appliers.iter().map(|(by, _)| *by).filter(|by| is_in(by, outer));
+                let inner: Vec<&ObjectId> = inner.map(|by| &by.id).collect();
+                if !inner.is_empty() && inner.len() + 1 == appliers.len() {
+                    let new = || AppliedAround { outer, inner: BTreeSet::new(), objects: Vec::new() };
+                    found.entry(&outer.id).or_insert_with(new).inner.extend(inner);
+                }
+            }
+        }
+        found.into_values().filter(|around| around.inner.len() >= Self::MANY).collect()
+    }
+
+    fn explains(&self, appliers: &[(&Applied, &Effective)]) -> bool {
+        let is_outer = |by: &Applied| by.id == self.outer.id;
+        appliers.iter().any(|(by, _)| is_outer(by))
+            && appliers.iter().all(|(by, _)| is_outer(by) || self.inner.contains(&by.id))
+    }
+
+    fn report(&self, report: &mut Reporter<'_>) {
+        let node = self.outer.node.get_ref();
+        let place = node.location_at("/spec/path").or_else(|| node.location());
+        let level = self.objects.iter().map(AppliedSeveral::level).max();
+        let (Some(place), Some(level), Self::MANY..) = (place, level, self.objects.len()) else {
+            self.objects.iter().for_each(|several| several.report(report));
+            return;
+        };
+        let appliers = self.objects.iter().flat_map(|several| &several.appliers);
+        let inner: BTreeSet<&ObjectId> = appliers.map(|(by, _)| &by.id).collect();
+        let others = counted(inner.len() - 1, "other Kustomization");
+        let what = format!("{}: it applies what {others} in its spec.path apply too", self.outer.id);
+        let differing = self.objects.iter().filter(|several| !several.differences.is_empty());
+        let shown: BTreeSet<&String> = differing.clone().flat_map(|several| &several.differences).collect();
+        let shown: Vec<String> = shown.into_iter().cloned().collect();
+        let same = match differing.count() {
+            0 => ", and the same".to_owned(),
+            count if count == self.objects.len() => format!(": {}", disagreement(&shown)),
+            count => format!(", {count} of them not the same: {}", disagreement(&shown)),
+        };
+        let pruned = self.objects.iter().map(AppliedSeveral::pruned).max().unwrap_or_default();
+        let finding = report.report(place, what);
+        finding
+            .level(level)
+            .why(format!("{} objects are applied more than once{same}{}", self.objects.len(), pruning(pruned)))
+            .help(format!(
+                "let a kustomization.yaml in ./{} list the Kustomizations alone, or move what they apply out of it",
+                self.outer.path
+            ))
+            .object(&self.outer.id)
+            .field("/spec/path", self.outer.path.as_str());
+        for several in self.objects.iter().filter(|several| several.level() == level).take(3) {
+            finding.related(
+                format!("{} is applied more than once", several.first().id),
+                several.location.clone(),
+            );
+        }
+    }
+}
+
+/// Whether a directory lies in another one.
+fn is_below(path: &str, around: &str) -> bool {
+    around.is_empty() && !path.is_empty()
+        || path.strip_prefix(around).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The `namespace` that alone brings an object to where another one is: a kustomization's
