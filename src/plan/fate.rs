@@ -7,7 +7,7 @@
 use super::fields::compare;
 use super::{Pair, Placed};
 use crate::lang::yaml::{Known, NodeRef, pointer_join};
-use crate::model::{EffectKind, ObjectId};
+use crate::model::{EffectKind, ObjectId, kinds};
 use crate::simulate::suspend::suspension;
 use crate::world::{Applied, ApplyTarget, Cluster, Outcome, ResourceSet};
 use std::borrow::Cow;
@@ -231,8 +231,14 @@ fn fate_with(pair: &Pair<'_>, by: &Applied, depth: u32) -> Fate {
     }
 }
 
+/// Whether Flux deletes what is there where the API server refuses the change.
+pub(super) fn is_forced(before: &Placed<'_>, after: &Placed<'_>) -> bool {
+    let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
+    by_flux && (forces(after) || forces(before))
+}
+
 /// `force` of the Kustomization, or on the object.
-pub(super) fn forces(after: &Placed<'_>) -> bool {
+fn forces(after: &Placed<'_>) -> bool {
     let by =
         after.kustomization.and_then(|by| by.node.get_ref().at("/spec/force").and_then(NodeRef::as_bool));
     let node = after.object.node.get_ref();

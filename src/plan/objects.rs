@@ -5,7 +5,7 @@
 //! immutable fields.
 
 use super::equal::compare_objects;
-use super::fate::{by_its_old_spec, forces, is_suspended, may_be_made};
+use super::fate::{by_its_old_spec, is_forced, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
 use super::removal::{below, by_applier, by_name, emptied, removal, rename, renames};
@@ -174,6 +174,15 @@ fn both(
     effect.target = after.target.clone();
     fill(&mut effect, decisive, &changes, class.reason);
     follow(pair, (old, new), &changes, &mut effect);
+    if let Some(stay) = refused::stays_for(id, old, &changes) {
+        effect.severity = effect.severity.max(Severity::Notable);
+        effect.consequences.push(match is_forced(before, after) {
+            true => "it runs again: force deletes it first if it is still there".to_owned(),
+            false => format!(
+                "it runs again once it is gone, {stay} after it has ended: until then the API server refuses this"
+            ),
+        });
+    }
     hold_back(pair, after, &mut effect);
     out.push(effect);
 }
@@ -217,8 +226,7 @@ fn rejected(
     refusal: &refused::ChangeRefusal,
 ) -> Effect {
     let id = &after.object.id;
-    let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
-    let forced = by_flux && (forces(after) || forces(before));
+    let forced = is_forced(before, after);
     let kind = if forced && refusal.immutable { EffectKind::Replaced } else { EffectKind::Refused };
     let mut effect = Effect::new(pair, kind, id);
     effect.target = after.target.clone();

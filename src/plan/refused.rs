@@ -10,6 +10,7 @@
 use super::equal::quantity;
 use super::fate::text_at;
 use super::fields::FieldChange;
+use crate::lang::go::duration::GoDuration;
 use crate::lang::yaml::NodeRef;
 use crate::model::ObjectId;
 use crate::model::cluster_api_kinds::{CONTROL_PLANE, CORE, INFRASTRUCTURE};
@@ -197,12 +198,26 @@ fn stateful_set(path: &str, change: &FieldChange) -> Option<Verdict> {
     ))
 }
 
-/// One that is gone by itself is created anew; scheduling directives of a suspended
-/// one may change.
+/// One that is gone by itself is created anew.
 fn job(old: NodeRef<'_>, path: &str) -> Option<Verdict> {
-    if old.at("/spec/ttlSecondsAfterFinished").is_some_and(|ttl| !ttl.is_null()) {
-        return None;
-    }
+    let goes = old.at("/spec/ttlSecondsAfterFinished").is_some_and(|ttl| !ttl.is_null());
+    (!goes && is_fixed_in_job(old, path)).then_some((
+        "the API server refuses to change this field of a Job",
+        true,
+        Some("kustomize.toolkit.fluxcd.io/force: enabled on the Job recreates it, and it runs again"),
+    ))
+}
+
+/// How long a Job stays after it has ended, where changes need another one in its place.
+/// Source: `kubernetes` `pkg/controller/ttlafterfinished`.
+pub(super) fn stays_for(id: &ObjectId, old: NodeRef<'_>, changes: &[FieldChange]) -> Option<GoDuration> {
+    let ttl = old.at("/spec/ttlSecondsAfterFinished").filter(|_| id.is("batch", "Job"))?.as_int()?;
+    let needs_another = changes.iter().any(|change| is_fixed_in_job(old, &change.path));
+    needs_another.then_some(GoDuration::from_seconds(ttl))
+}
+
+/// Scheduling directives of a suspended one may change.
+fn is_fixed_in_job(old: NodeRef<'_>, path: &str) -> bool {
     let suspended = old.at("/spec/suspend").and_then(NodeRef::as_bool) == Some(true);
     let scheduling = [
         "/spec/template/metadata",
@@ -212,7 +227,7 @@ fn job(old: NodeRef<'_>, path: &str) -> Option<Verdict> {
         "/spec/template/spec/schedulingGates",
     ];
     if suspended && scheduling.iter().any(|field| within(path, field)) {
-        return None;
+        return false;
     }
     let fixed = [
         "/spec/selector",
@@ -222,11 +237,7 @@ fn job(old: NodeRef<'_>, path: &str) -> Option<Verdict> {
         "/spec/backoffLimitPerIndex",
         "/spec/managedBy",
     ];
-    fixed.iter().any(|field| within(path, field)).then_some((
-        "the API server refuses to change this field of a Job",
-        true,
-        Some("kustomize.toolkit.fluxcd.io/force: enabled on the Job recreates it, and it runs again"),
-    ))
+    fixed.iter().any(|field| within(path, field))
 }
 
 fn pod(path: &str) -> Option<Verdict> {

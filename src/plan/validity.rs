@@ -3,7 +3,7 @@
 //! Source: apiextensions-apiserver, the apply of kustomize-controller: see
 //! [`crate::schema`].
 
-use super::fate::{forces, prunes};
+use super::fate::{is_forced, prunes};
 use super::removal::what_goes;
 use super::{Effect, Pair, Placed, Side};
 use crate::lang::yaml::{Known, Location, NodeRef};
@@ -226,8 +226,7 @@ fn effect(
         json!({"reason": refused.reason, "immutable": false, "by": refused.by}),
     );
     // Source: fluxcd/pkg ssa `IsImmutableError`: any answer 422 will do.
-    let by_flux = after.kustomization.is_some_and(|by| kinds::is_kustomization(&by.id));
-    if let Some(before) = before.filter(|before| by_flux && (forces(before) || forces(after)))
+    if let Some(before) = before.filter(|before| is_forced(before, after))
         && refused.invalid
     {
         let words = "force is set: the live object is deleted for it, and can't be created anew";
