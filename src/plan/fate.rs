@@ -27,6 +27,8 @@ pub(super) enum Fate {
     Deleted,
     /// It stays, and nothing looks after it any more.
     Orphaned(&'static str),
+    /// Nothing here says what applies it: whether it goes is not known.
+    Unapplied,
     /// It stays because it says so.
     Kept(&'static str),
 }
@@ -36,7 +38,7 @@ impl Fate {
     pub(super) fn effect(&self) -> EffectKind {
         match self {
             Fate::Deleted => EffectKind::Deleted,
-            Fate::Orphaned(_) => EffectKind::Orphaned,
+            Fate::Orphaned(_) | Fate::Unapplied => EffectKind::Orphaned,
             Fate::Kept(_) => EffectKind::Kept,
         }
     }
@@ -45,10 +47,14 @@ impl Fate {
     pub(super) fn words(&self, id: &ObjectId) -> String {
         match self {
             Fate::Deleted => format!("{id} is deleted"),
+            Fate::Unapplied => format!("{id}: {UNAPPLIED}"),
             Fate::Orphaned(why) | Fate::Kept(why) => format!("{id} stays in the cluster: {why}"),
         }
     }
 }
+
+/// What is said of what nothing here applies.
+pub(super) const UNAPPLIED: &str = "nothing here says what applies it, and so whether it is deleted";
 
 /// A label or annotation.
 pub(super) fn text_at<'n>(node: NodeRef<'n>, map: &str, key: &str) -> Option<Cow<'n, str>> {
@@ -114,10 +120,11 @@ fn fate_in_set(pair: &Pair<'_>, before: &Placed<'_>, set: &ResourceSet, depth: u
     }
     let own = match pair.before.get(&(&ApplyTarget::Local, set.id.named())) {
         Some(own) if depth < SETS => fate_below(pair, own, depth + 1),
-        _ => Fate::Orphaned("nothing here applied its ResourceSet"),
+        _ => Fate::Unapplied,
     };
     match own {
         Fate::Deleted => Fate::Deleted,
+        Fate::Unapplied => Fate::Unapplied,
         Fate::Orphaned(_) | Fate::Kept(_) => Fate::Orphaned("its ResourceSet stays in the cluster"),
     }
 }
@@ -163,8 +170,9 @@ fn fate_below(pair: &Pair<'_>, before: &Placed<'_>, depth: u32) -> Fate {
     if let Some(why) = protected(before.object.node.get_ref()).filter(|why| spares || !ignored_only(why)) {
         return Fate::Kept(why);
     }
-    let Some(by) = before.kustomization else {
-        return Fate::Orphaned("nothing here applied it");
+    // An overlay that nothing applies is no Kustomization of Flux.
+    let Some(by) = before.kustomization.filter(|by| kinds::is_kustomization(&by.id)) else {
+        return Fate::Unapplied;
     };
     let still = pair.head.and_then(|cluster| cluster.applied(by.id.namespace.as_deref(), &by.id.name));
     match still {

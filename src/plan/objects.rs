@@ -126,7 +126,8 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     let mut effect = Effect::new(pair, EffectKind::Added, &after.object.id);
     effect.target = after.target.clone();
     effect.reason = match after.kustomization {
-        Some(by) => format!("applied by {}", by.id),
+        Some(by) if kinds::is_kustomization(&by.id) => format!("applied by {}", by.id),
+        Some(by) => format!("in the build of {}", by.path),
         None => "created".to_owned(),
     };
     hold_back(pair, after, &mut effect);

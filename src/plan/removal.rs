@@ -1,6 +1,6 @@
 //! Objects that are gone, or have another name: what goes with them.
 
-use super::fate::{Fate, by_its_old_spec, fate, is_suspended, protected, takes_what_is_elsewhere};
+use super::fate::{Fate, UNAPPLIED, by_its_old_spec, fate, is_suspended, protected, takes_what_is_elsewhere};
 use super::fields::{compare, fields};
 use super::{Effect, Key, Pair, Placed, Side};
 use crate::build::kustomize::FileRole;
@@ -283,6 +283,10 @@ pub(super) fn removal<'w>(
         Fate::Orphaned(why) | Fate::Kept(why) => {
             effect.consequences.push(format!("it stays in the cluster: {why}"))
         }
+        Fate::Unapplied => {
+            effect.details.insert("unapplied".to_owned(), json!(true));
+            effect.consequences.push(UNAPPLIED.to_owned());
+        }
     }
     if matches!(&fate, Fate::Orphaned(why) if why.contains("another cluster")) {
         effect.severity = Severity::Disruptive;
@@ -453,7 +457,7 @@ pub(super) fn inventory(pair: &Pair<'_>, inside: &[&Placed<'_>], fate_of_it: &Fa
 
 fn why_it_stays(pair: &Pair<'_>, placed: &Placed<'_>) -> Option<&'static str> {
     match fate(pair, placed) {
-        Fate::Deleted => None,
+        Fate::Deleted | Fate::Unapplied => None,
         Fate::Orphaned(why) | Fate::Kept(why) => Some(why).filter(|why| !why.is_empty()),
     }
 }

@@ -247,3 +247,51 @@ fn what_builds_on_neither_side_is_not_taken_for_unchanged() {
         assert!(!silent || complete.status.code() == Some(1), "{number}");
     }
 }
+
+/// Overlays, Argo CD and plain manifests: who applies them is not said, nor what becomes of
+/// what leaves them.
+#[test]
+fn what_nothing_applies_may_go_or_stay() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let root = directory.path();
+    git(root, &["init", "-q"]);
+    let overlay = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n";
+    let application = |name: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: {name}\n  namespace: argocd\n"
+        )
+    };
+    write(root, "overlays/prod/kustomization.yaml", &overlay.replace("a.yaml", "a.yaml, b.yaml"));
+    write(root, "overlays/prod/a.yaml", &config_map(1, 1));
+    write(root, "overlays/prod/b.yaml", &config_map(2, 1));
+    write(root, "argocd/shop.yaml", &application("shop"));
+    write(root, "plain/one.yaml", &config_map(3, 1));
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "base"]);
+    write(root, "overlays/prod/kustomization.yaml", overlay);
+    for file in ["overlays/prod/b.yaml", "argocd/shop.yaml", "plain/one.yaml"] {
+        std::fs::remove_file(root.join(file)).expect("written before");
+    }
+    write(
+        root,
+        "overlays/prod/c.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {}\n",
+    );
+    write(root, "overlays/prod/kustomization.yaml", &overlay.replace("a.yaml", "a.yaml, c.yaml"));
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "change"]);
+    let plan = json(root, &["--base", "HEAD^1", "--head", "HEAD"]);
+    let effects = plan["effects"].as_array().expect("a list");
+    let gone: Vec<_> = effects.iter().filter(|effect| effect["effect"] == "orphaned").collect();
+    assert_eq!(gone.len(), 3, "{effects:#?}");
+    for effect in gone {
+        let unknown = ["nothing here says what applies it, and so whether it is deleted"];
+        assert_eq!(effect["consequences"], serde_json::json!(unknown), "{effect:#}");
+    }
+    let added: Vec<_> = effects.iter().filter(|effect| effect["effect"] == "added").collect();
+    assert_eq!(added.len(), 1, "{effects:#?}");
+    assert_eq!(added[0]["reason"], "in the build of overlays/prod", "{:#}", added[0]);
+    let text = forebay(root, &["plan", "--base", "HEAD^1", "--head", "HEAD"]).stdout;
+    let first = "nothing is known to be deleted, replaced or refused; 3 objects may be deleted\n";
+    assert!(text.starts_with(first.as_bytes()), "{}", String::from_utf8_lossy(&text));
+}

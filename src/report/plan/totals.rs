@@ -154,7 +154,7 @@ impl Plan<'_> {
     fn nothing_grave(&self) -> &'static str {
         let is_open = |effect: &Effect| {
             !effect.details.contains_key("heldBack")
-                && ["unseen", "elsewhere"].iter().any(|key| effect.details.contains_key(*key))
+                && ["unseen", "elsewhere", "unapplied"].iter().any(|key| effect.details.contains_key(*key))
         };
         let is_doubt = |finding: &&Finding| {
             finding.level == Level::Error
@@ -193,6 +193,10 @@ impl Plan<'_> {
         let (later, upgrades): (Vec<&Effect>, Vec<&Effect>) = of(EffectKind::ReleaseUpgrade).partition(waits);
         let (later, upgrades) = (later.len(), upgrades.len());
         let mut mild = self.cluster_words();
+        match self.counted().filter(|effect| effect.details.contains_key("unapplied")).count() {
+            0 => {}
+            count => mild.push(format!("{} may be deleted", counted(count, "object"))),
+        }
         if upgrades > 0 {
             mild.push(format!("{} upgraded", are(upgrades, "HelmRelease")));
         }
