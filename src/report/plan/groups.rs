@@ -8,6 +8,7 @@ use crate::model::{Category, EffectKind, Severity};
 use crate::plan::{Cause, Effect, is_by_label_only, is_version_label};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries of one cause from which on they stand together.
@@ -179,7 +180,7 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
     }
     let mut sections: Vec<Section<'p>> = sections
         .into_iter()
-        .map(|(clusters, entries)| Section { clusters, entries: entries.into_values().collect() })
+        .map(|(clusters, entries)| Section { clusters, entries: merged_by_name(entries) })
         .collect();
     let worst = |section: &Section<'_>| section.entries.iter().map(|entry| rank(entry)).min();
     sections.sort_by_key(&worst);
@@ -189,6 +190,42 @@ pub(super) fn sections<'p>(plan: &'p Plan<'_>) -> Vec<Section<'p>> {
         });
     }
     sections
+}
+
+/// Entries of one object each, which say the same but for its name, as one.
+fn merged_by_name<'p>(entries: BTreeMap<(EffectShape, String), EffectGroup<'p>>) -> Vec<EffectGroup<'p>> {
+    let (mut merged, mut single) = (Vec::new(), BTreeMap::<_, EffectGroup<'p>>::new());
+    for ((mut shape, kind), entry) in entries {
+        let [only] = *entry.effects else {
+            merged.push(entry);
+            continue;
+        };
+        shape.phrases = without_own_name(only);
+        match single.entry((shape, kind)) {
+            Entry::Vacant(place) => drop(place.insert(entry)),
+            Entry::Occupied(mut known) => {
+                known.get_mut().effects.extend(entry.effects);
+                known.get_mut().elsewhere.extend(entry.elsewhere);
+            }
+        }
+    }
+    merged.extend(single.into_values());
+    merged
+}
+
+/// What happens to an object, with words in the place of its name where a value is that.
+fn without_own_name(effect: &Effect) -> Vec<Phrase> {
+    const OWN: &str = "its own name";
+    let name = &*effect.object.name;
+    let mut told = phrases(effect);
+    for phrase in &mut told {
+        let is_named = |line: &&str| line.ends_with(" -> ") || line.ends_with(": ");
+        if let Some(before) = phrase.line.strip_suffix(name).filter(is_named) {
+            phrase.line = format!("{before}{OWN}");
+        }
+        phrase.line = phrase.line.replacen(&format!(" {name} -> "), &format!(" {OWN} -> "), 1);
+    }
+    told
 }
 
 /// What loses data stands before what else is as grave.
@@ -288,7 +325,7 @@ impl Bundle<'_, '_> {
 /// The first three phrases of entries that are told together.
 fn some_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
     let mut told: Vec<Phrase> = Vec::new();
-    for phrase in entries.iter().flat_map(|entry| phrases(entry.effects[0])) {
+    for phrase in entries.iter().flat_map(|entry| entry.phrases()) {
         if told.len() < 3 && !told.contains(&phrase) {
             told.push(phrase);
         }
@@ -298,7 +335,7 @@ fn some_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
 
 /// What all of many entries say; where they say different things, one of them as an example.
 fn common_phrases(entries: &[&EffectGroup<'_>]) -> Vec<Phrase> {
-    let mut all = entries.iter().map(|entry| phrases(entry.effects[0]));
+    let mut all = entries.iter().map(|entry| entry.phrases());
     let first = all.next().unwrap_or_default();
     let mut common = first.clone();
     for other in all {
@@ -409,6 +446,15 @@ fn inner_phrases(effect: &Effect) -> Vec<Phrase> {
 }
 
 impl EffectGroup<'_> {
+    /// What happens to each of its objects.
+    pub(super) fn phrases(&self) -> Vec<Phrase> {
+        match self.effects[..] {
+            [first, second, ..] if phrases(first) != phrases(second) => without_own_name(first),
+            [first, ..] => phrases(first),
+            [] => Vec::new(),
+        }
+    }
+
     /// The Machines of several objects together.
     pub(super) fn machines(&self) -> Option<String> {
         let count = |effect: &&Effect| effect.details.get("machines").and_then(serde_json::Value::as_u64);

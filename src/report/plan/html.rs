@@ -2,7 +2,7 @@
 
 use super::groups::{Bundle, EffectGroup, GroupItem, ReleaseLine, items, sections};
 use super::values::Phrase;
-use super::{Plan, changes, consequences, not_followed, phrases, places, tally, verb};
+use super::{Plan, changes, consequences, not_followed, places, tally, verb};
 use crate::model::Severity;
 use crate::report::markup::escape;
 use crate::report::page::{self, code, prose};
@@ -69,7 +69,7 @@ fn one(body: &mut String, plan: &Plan<'_>, entry: &EffectGroup<'_>) {
     let effect = entry.effects[0];
     let _ = writeln!(body, "<article class=\"{}\">", effect.severity.name());
     head(body, effect.severity, verb(effect), &entry.subject(NAMED));
-    told(body, &phrases(effect));
+    told(body, &entry.phrases());
     for consequence in consequences(effect) {
         let _ = writeln!(body, "<p>{}</p>", prose(&consequence));
     }

@@ -3,9 +3,8 @@
 
 use super::groups::{EffectGroup, GroupItem, Section, items, sections};
 use super::values::Phrase;
-use super::{Plan, changes, consequences, not_followed, phrases, places, tally};
+use super::{Plan, changes, consequences, not_followed, places, tally};
 use crate::model::{EffectKind, Severity};
-use crate::plan::Effect;
 use crate::report::markdown::{code, literal as escape, prose};
 use std::fmt::Write as _;
 
@@ -81,9 +80,7 @@ impl EffectRow<'_> {
     /// The objects, what happens, and the causes.
     fn cells(&self, plan: &Plan<'_>) -> [String; 3] {
         match &self.item {
-            GroupItem::One(entry) => {
-                [escape(&entry.subject(20)), what(entry.effects[0]), causes(plan, entry)]
-            }
+            GroupItem::One(entry) => [escape(&entry.subject(20)), what(entry), causes(plan, entry)],
             GroupItem::Bundle(bundle) => {
                 let key =
                     plan.cause_key(bundle.cause).map_or(String::new(), |key| format!(" {}", code(&key)));
@@ -251,10 +248,11 @@ fn phrases_in_cell(phrases: &[Phrase]) -> String {
 }
 
 /// Effect, fields and consequences in one table cell.
-fn what(effect: &Effect) -> String {
+fn what(entry: &EffectGroup<'_>) -> String {
+    let effect = entry.effects[0];
     // A word that says it all stands once.
     let told: Vec<Phrase> =
-        phrases(effect).into_iter().filter(|told| told.line != effect.effect.name()).collect();
+        entry.phrases().into_iter().filter(|told| told.line != effect.effect.name()).collect();
     let mut text = format!("{}{}", effect.effect, phrases_in_cell(&told));
     for consequence in consequences(effect) {
         let _ = write!(text, "; {}", prose(&consequence));

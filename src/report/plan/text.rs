@@ -2,7 +2,7 @@
 //! first, one line per effect, consequences indented, the cause at the end.
 
 use super::groups::{Bundle, EffectGroup, GroupItem, ReleaseLine, items, sections};
-use super::{INDENT, Plan, changes, consequences, not_followed, phrases, places, tally, verb, wrapped};
+use super::{INDENT, Plan, changes, consequences, not_followed, places, tally, verb, wrapped};
 use crate::lang::text::clean;
 use crate::model::{Severity, Unchecked};
 use crate::report::parts::{paragraph, width};
@@ -164,7 +164,7 @@ fn one(out: &mut String, plan: &Plan<'_>, entry: &EffectGroup<'_>) {
     let effect = entry.effects[0];
     let verb = verb(effect);
     let verb = if effect.severity == Severity::Disruptive { verb.to_uppercase() } else { verb.to_owned() };
-    let told = phrases(effect);
+    let told = entry.phrases();
     let subject = entry.subject(named(effect.severity));
     let head = match &told[..] {
         [first, ..] if first.line.is_empty() => subject,
