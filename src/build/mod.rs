@@ -5,5 +5,5 @@ pub(crate) mod helm;
 pub(crate) mod kustomize;
 pub(crate) mod rendered;
 pub(crate) mod resource_set;
-mod stand_in;
+pub(crate) mod stand_in;
 pub(crate) mod substitute;

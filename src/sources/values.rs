@@ -7,12 +7,14 @@
 
 use super::request::ObjectLookup;
 use crate::build::helm::{Kind, Map, Style, Value, merge_into, merge_maps, set};
+use crate::build::stand_in;
 use crate::lang::yaml::{
-    Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar, Source,
-    Stream,
+    self, Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar,
+    Source, Stream,
 };
 use crate::model::ObjectId;
 use base64::Engine as _;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The values of a release, merged.
@@ -70,6 +72,8 @@ pub(crate) enum NoValues {
 enum Given {
     /// A text, and its node.
     Text(String, Node),
+    /// A text with words of [`stand_in`] in the place of what is unknown, and its node.
+    Holed(String, Node),
     /// A text that nobody knows here, and where it stands.
     Hidden(Option<Location>),
     /// Nothing.
@@ -134,13 +138,18 @@ impl Values {
                 self.unknown.push(told());
                 Ok(())
             }
-            Given::Text(text, node) if path.is_none() => {
+            given @ (Given::Text(..) | Given::Holed(..)) if path.is_none() => {
                 let by = By::Reference(ValuesReference {
                     told: told(),
                     is_secret,
                     location: reference.location(),
                 });
-                self.merge(&text, &node, by, is_secret, &told())
+                match given {
+                    Given::Text(text, node) => self.merge(&text, &node, by, is_secret, &told())?,
+                    Given::Holed(text, node) => self.merge_holed(&text, &node, by, told()),
+                    Given::Hidden(_) | Given::Nothing | Given::Unseen => {}
+                }
+                Ok(())
             }
             given => {
                 let path = path.unwrap_or_default();
@@ -149,8 +158,9 @@ impl Values {
                     Given::Text(text, node) => {
                         (Some(text.as_str()).filter(|_| !is_secret), node.get_ref().location())
                     }
+                    Given::Holed(_, node) => (None, node.get_ref().location()),
                     Given::Hidden(place) => (None, place.clone()),
-                    _ => (None, None),
+                    Given::Nothing | Given::Unseen => (None, None),
                 };
                 let place = place.or_else(|| reference.location_at("/targetPath"));
                 self.set(&path, text, literal, place.clone(), spec, &told())?;
@@ -186,6 +196,21 @@ impl Values {
         merge_into(&mut self.value, &value);
         self.layers.push(Layer { by, root });
         Ok(())
+    }
+
+    /// Merges a document of values with words in the place of what is unknown, which is no more
+    /// than that, as far as anybody can say. All of it is unknown where it is no map then, or
+    /// a key is.
+    fn merge_holed(&mut self, text: &str, node: &Node, by: By, told: String) {
+        let root = document(text, node).filter(|root| root.get_ref().is_map() && is_read(root));
+        let value = root.as_ref().and_then(|root| value_of(root.get_ref(), Dialect::GoYamlV2, 0));
+        match (root, value.filter(|value| !has_holed_key(value))) {
+            (Some(root), Some(value)) => {
+                merge_into(&mut self.value, &mapped(&value, &holed));
+                self.layers.push(Layer { by, root });
+            }
+            _ => self.unknown.push(told),
+        }
     }
 
     /// Sets a value at a path, as helm-controller does: `spec.values` are merged first.
@@ -272,6 +297,13 @@ fn given(id: &ObjectId, kind: &str, name: &str, key: &str, lookup: &ObjectLookup
             ["data", "stringData"].iter().any(|name| node.get(name).is_some_and(NodeRef::is_unknown));
         return if is_partial { Given::Unseen } else { Given::Nothing };
     };
+    if let Some(holes) = found.holes().filter(|_| kind == "ConfigMap") {
+        let parts = holes.parts.iter().enumerate().map(|(number, part)| match part {
+            Some(part) => Cow::Borrowed(&**part),
+            None => Cow::Owned(stand_in::word(number)),
+        });
+        return Given::Holed(parts.collect(), found.to_node());
+    }
     let text = found.as_str().filter(|text| !found.is_unknown() && !text.starts_with("ENC["));
     let text = text.and_then(|text| match is_encoded {
         true => base64::engine::general_purpose::STANDARD
@@ -374,6 +406,34 @@ fn document(text: &str, node: &Node) -> Option<Node> {
         .position(|document| document.tokens.first().is_some_and(|root| !root.empty))?;
     let source = Source { file, stream, index: first as u32, embed, via };
     Some(Arc::new(source).root())
+}
+
+/// Whether the parser took all of a text.
+fn is_read(root: &Node) -> bool {
+    match root {
+        Node::Source(source, _) => source.stream.errors.is_empty(),
+        Node::Built(_) => true,
+    }
+}
+
+fn has_holed_key(value: &Value) -> bool {
+    match &value.kind {
+        Kind::Map(map) => map.iter().any(|(key, value)| stand_in::is_in(key) || has_holed_key(value)),
+        Kind::List(items) => items.iter().any(has_holed_key),
+        _ => false,
+    }
+}
+
+/// A text with words for what is unknown, as one with holes; where what is unknown may decide
+/// the type, all of it is unknown.
+fn holed(value: &Value) -> Option<Value> {
+    let Kind::Text(text) = &value.kind else { return None };
+    let kind = match stand_in::value_of(text) {
+        yaml::Value::Holes(holes) if stand_in::is_string_anyhow(text) => Kind::Holes(Arc::new(holes)),
+        yaml::Value::Str(_) => return None,
+        _ => Kind::Unknown("a variable that is known in the cluster only".into()),
+    };
+    Some(Value { kind, origin: value.origin.clone() })
 }
 
 /// Values of which the keys are known alone.

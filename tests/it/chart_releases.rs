@@ -467,6 +467,60 @@ fn what_a_schema_refuses_is_told_where_a_config_map_holds_it() {
     );
 }
 
+/// A text of values with a variable of a Secret in it is known but for that.
+#[test]
+fn values_with_unknown_variables_are_known_around_them() {
+    let from = "  valuesFrom: [{kind: ConfigMap, name: v}]\n";
+    let scratch = |text: &str| {
+        let lines: String = text.lines().map(|line| format!("    {line}\n")).collect();
+        let scratch = fleet(from, &config("v", &format!("  values.yaml: |\n{lines}")));
+        let unknown = "prune: true, postBuild: {substituteFrom: [{kind: Secret, name: cluster-secrets}]},";
+        let sync = SYNC.replace("prune: true,", unknown);
+        scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+        scratch
+    };
+    let pointers = |text: &str| {
+        let found = rejected(&scratch(text));
+        assert!(found.iter().all(|(_, _, file, ..)| file == "clusters/a/objects.yaml"), "{text}: {found:?}");
+        found.into_iter().map(|(_, pointer, ..)| pointer).collect::<Vec<_>>()
+    };
+    // What is known is judged, in quotes or not, before and behind.
+    assert_eq!(pointers("host: \"web.${DOMAIN}\"\nreplicas: many"), ["/replicas"]);
+    assert_eq!(pointers("replicas: many\nhost: ${NAME}.${DOMAIN}/x"), ["/replicas"]);
+    // What is unknown is not, nor what may be part of a number.
+    assert_eq!(pointers("host: h\nreplicas: ${COUNT}"), [""; 0]);
+    assert_eq!(pointers("host: h\nreplicas: \"${COUNT}\""), [""; 0]);
+    assert_eq!(pointers("host: h\nreplicas: 1${COUNT}"), [""; 0]);
+    // A key, or lines of their own, may be anything: nothing of it is known then.
+    for text in ["${KEY}: x\nreplicas: many", "${MORE}\nreplicas: many", "tls: {${KEY}: x}\nreplicas: many"] {
+        let scratch = scratch(text);
+        assert_eq!(rejected(&scratch), [], "{text}");
+        let run = build(&scratch, &[]);
+        assert!(run.err.contains("assumed: ConfigMap apps/v, key values.yaml"), "{text}: {}", run.err);
+    }
+}
+
+/// What a chart needs may be in values that are not here: that is no more than an info.
+#[test]
+fn what_is_lacking_may_be_in_values_that_are_not_here() {
+    let schema = r#"{"required": ["host"], "properties": {"host": {"type": "string"}, "replicas": {"type": "integer"}}}"#;
+    let levels = |spec: &str| {
+        let scratch = fleet(spec, "");
+        scratch.write("charts/web/values.yaml", b"host: null\n");
+        scratch.write("charts/web/values.schema.json", schema.as_bytes());
+        let run = scratch.forebay(&["lint", "--format", "json", "--show", "info", "--fail-on", "never"]);
+        let answer = run.json();
+        let findings = answer["findings"].as_array().expect("findings").iter();
+        let ours = findings.filter(|one| one["rule"] == "rejected-chart-values");
+        ours.map(|one| one["level"].as_str().expect("a level").to_owned()).collect::<Vec<_>>()
+    };
+    let unseen = "  valuesFrom: [{kind: Secret, name: elsewhere}]\n";
+    assert_eq!(levels(""), ["error"]);
+    assert_eq!(levels(unseen), ["info"]);
+    // What the release itself sets is refused whatever else is set.
+    assert_eq!(levels(&format!("{unseen}  values: {{host: h, replicas: many}}\n")), ["warning"]);
+}
+
 #[test]
 fn what_a_schema_refuses_is_told_in_patches_files_of_values_and_generators() {
     // A patch of another file.

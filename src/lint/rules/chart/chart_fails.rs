@@ -2,7 +2,7 @@
 //! Source: helm-controller `internal/reconcile/install.go`, `upgrade.go` (`InstallFailed`,
 //! `UpgradeFailed`); helm `pkg/action`, `pkg/engine`.
 
-use super::{chart_of, chart_place, doubt, place_of};
+use super::{chart_of, chart_place, doubt, lacks_values, place_of};
 use crate::build::helm::Dead;
 use crate::lang::text::dotted;
 use crate::lang::yaml::pointer_to;
@@ -77,8 +77,7 @@ fn one(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, report: &
 /// Whether values that are not known here, or something that a cluster answers, may be why Helm
 /// refuses.
 fn hangs_on_unknown(release: &Release, refusal: &NoRelease) -> bool {
-    let lacks_values = release.values.as_ref().is_ok_and(|values| !values.unknown.is_empty());
-    lacks_values || !refusal.assumed.is_empty()
+    lacks_values(release) || !refusal.assumed.is_empty()
 }
 
 /// Helm's first line, and its last, where that says why.

@@ -46,6 +46,11 @@ pub(super) fn chart_of(release: &Release) -> String {
     }
 }
 
+/// Whether something that is not known here may set more values, or others.
+pub(super) fn lacks_values(release: &Release) -> bool {
+    release.values.as_ref().is_ok_and(|values| !values.unknown.is_empty())
+}
+
 /// What a finding rests on that isn't known, in words; `None` where all is known.
 pub(super) fn doubt(release: &Release) -> Option<String> {
     /// More of it helps nobody.

@@ -2,7 +2,7 @@
 //! Source: helm `pkg/chart/common/util/jsonschema.go` (`ValidateAgainstSchema`), which runs
 //! before any template.
 
-use super::{ReleaseValuePlace, chart_of, chart_place, doubt, place_of};
+use super::{ReleaseValuePlace, chart_of, chart_place, doubt, lacks_values, place_of};
 use crate::build::helm::{SchemaFault, SchemaFaultKind};
 use crate::lang::text::counted;
 use crate::lang::yaml::{Tree, pointer_to};
@@ -66,6 +66,14 @@ fn one(
         ),
     };
     let doubt = doubt(release);
+    // What is lacking, most often, is in what is not known here.
+    let is_lacking =
+        matches!(fault.kind, SchemaFaultKind::Missing(_)) || place_of(release, &pointer).is_none();
+    let level = match &doubt {
+        None => Level::Error,
+        Some(_) if is_lacking && lacks_values(release) => Level::Info,
+        Some(_) => Level::Warning,
+    };
     let mut why =
         "Helm checks values against values.schema.json before it renders: helm-controller installs and \
                    upgrades nothing"
@@ -81,7 +89,7 @@ fn one(
     }
     let finding = report.report(place.location, title(&release.id, &what));
     finding
-        .level(if doubt.is_some() { Level::Warning } else { Level::Error })
+        .level(level)
         .why(why)
         .help(help)
         .object(&release.id)
