@@ -462,8 +462,8 @@ fn mapped(value: &Value, replace: &dyn Fn(&Value) -> Option<Value>) -> Value {
     let same = |one: &Value, other: &Value| match (&one.kind, &other.kind) {
         (Kind::Map(one), Kind::Map(other)) => Arc::ptr_eq(one, other),
         (Kind::List(one), Kind::List(other)) => Arc::ptr_eq(one, other),
-        (Kind::Unknown(_), Kind::Unknown(_)) => true,
-        (_, Kind::Unknown(_)) => false,
+        (Kind::Unknown(_), Kind::Unknown(_)) | (Kind::Holes(_), Kind::Holes(_)) => true,
+        (_, Kind::Unknown(_) | Kind::Holes(_)) => false,
         _ => true,
     };
     match &value.kind {

@@ -491,6 +491,11 @@ fn values_with_unknown_variables_are_known_around_them() {
     assert_eq!(pointers("host: h\nreplicas: ${COUNT}"), [""; 0]);
     assert_eq!(pointers("host: h\nreplicas: \"${COUNT}\""), [""; 0]);
     assert_eq!(pointers("host: h\nreplicas: 1${COUNT}"), [""; 0]);
+    // No word stands for it in what is made.
+    let text = "host: \"web.${DOMAIN}\"\nfrom: [\"a.${DOMAIN}\", {b: \"${DOMAIN}/c\"}, \"${DOMAIN}\"]";
+    let run = build(&scratch(text), &[]);
+    assert!(!run.out.contains("forebayUnknown"), "{}", run.out);
+    assert_ne!(run.json()["objects"][0]["data"]["host"], "default", "{}", run.out);
     // A key, or lines of their own, may be anything: nothing of it is known then.
     for text in ["${KEY}: x\nreplicas: many", "${MORE}\nreplicas: many", "tls: {${KEY}: x}\nreplicas: many"] {
         let scratch = scratch(text);
