@@ -140,7 +140,7 @@ fn values(world: &World, cluster: &Cluster, release: &Release, id: &str) -> Resu
         let member = cluster.find(&ApplyTarget::Local, Name::new("", kind, namespace, name))?;
         Some(world.object(member.object).node.clone())
     };
-    match of_release(&release.id, release.node.get_ref(), &lookup) {
+    match of_release(&release.id, release.node.get_ref(), &lookup, &|file| world.snapshot.written(file)) {
         Ok(values) => Ok(Arc::new(values)),
         Err(NoValues::Fails(message, _)) => Err(Ending::Refused(format!("{id}: {message}"))),
         Err(NoValues::Unknown(what)) => {

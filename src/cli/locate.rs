@@ -112,7 +112,7 @@ pub(super) fn given(
         let member = found.cluster.find(&ApplyTarget::Local, Name::new("", kind, namespace, name))?;
         Some(world.object(member.object).node.clone())
     };
-    let values = of_release(id, node, &lookup).ok()?;
+    let values = of_release(id, node, &lookup, &|file| world.snapshot.written(file)).ok()?;
     values.layers.into_iter().rev().find_map(|layer| {
         let (pointer, reference) = match layer.by {
             By::Release => return None,

@@ -9,8 +9,8 @@ use super::request::ObjectLookup;
 use crate::build::helm::{Kind, Map, Style, Value, merge_into, merge_maps, set};
 use crate::build::stand_in;
 use crate::lang::yaml::{
-    self, Built, Dialect, Embed, EmbedPart, FilePath, Location, Node, NodeKind, NodeRef, Origin, Scalar,
-    Source, Stream,
+    self, Built, Dialect, Embed, EmbedPart, Entry, EntryRef, FilePath, Location, Node, NodeKind, NodeRef,
+    Origin, Scalar, Source, Stream,
 };
 use crate::model::ObjectId;
 use base64::Engine as _;
@@ -27,6 +27,9 @@ pub(crate) struct Values {
     /// What may set more, or other, values, in words.
     pub unknown: Vec<String>,
 }
+
+/// The documents of a file, as they are written.
+pub(crate) type WrittenFile<'w> = dyn Fn(&FilePath) -> Option<&'w [Arc<Source>]> + 'w;
 
 /// Something that sets values.
 #[derive(Clone, Debug)]
@@ -90,6 +93,7 @@ pub(crate) fn of_release(
     id: &ObjectId,
     node: NodeRef<'_>,
     lookup: &ObjectLookup<'_>,
+    written: &WrittenFile<'_>,
 ) -> Result<Values, NoValues> {
     let too_deep = || NoValues::Unknown("values nested too deeply");
     let own = node.at("/spec/values").filter(|values| !values.is_null());
@@ -104,7 +108,7 @@ pub(crate) fn of_release(
     }
     let mut values = Values { value: Value::empty(), layers: Vec::new(), unknown: Vec::new() };
     for reference in references.into_iter().flat_map(NodeRef::items) {
-        values.take(id, reference, &mut spec, lookup)?;
+        values.take(id, reference, &mut spec, lookup, written)?;
     }
     merge_into(&mut values.value, &spec);
     if let Some(own) = own {
@@ -121,6 +125,7 @@ impl Values {
         reference: NodeRef<'_>,
         spec: &mut Value,
         lookup: &ObjectLookup<'_>,
+        written: &WrittenFile<'_>,
     ) -> Result<(), NoValues> {
         let field = |name: &str| match reference.get(name) {
             Some(found) if found.is_unknown() => Err(NoValues::Unknown("spec.valuesFrom")),
@@ -145,8 +150,8 @@ impl Values {
                     location: reference.location(),
                 });
                 match given {
-                    Given::Text(text, node) => self.merge(&text, &node, by, is_secret, &told())?,
-                    Given::Holed(text, node) => self.merge_holed(&text, &node, by, told()),
+                    Given::Text(text, node) => self.merge((&text, &node), by, is_secret, &told(), written)?,
+                    Given::Holed(text, node) => self.merge_holed((&text, &node), by, told(), written),
                     Given::Hidden(_) | Given::Nothing | Given::Unseen => {}
                 }
                 Ok(())
@@ -175,15 +180,15 @@ impl Values {
     /// Merges a document of values over what is there.
     fn merge(
         &mut self,
-        text: &str,
-        node: &Node,
+        (text, node): (&str, &Node),
         by: By,
         is_secret: bool,
         told: &str,
+        written: &WrittenFile<'_>,
     ) -> Result<(), NoValues> {
         let place = node.get_ref().location();
         let fails = |why: &str| NoValues::Fails(format!("{told}: {why}"), place.clone());
-        let Some(root) = document(text, node) else { return Ok(()) };
+        let Some(root) = document(text, node, written) else { return Ok(()) };
         if root.get_ref().is_null() {
             return Ok(());
         }
@@ -201,12 +206,13 @@ impl Values {
     /// Merges a document of values with words in the place of what is unknown, which is no more
     /// than that, as far as anybody can say. All of it is unknown where it is no map then, or
     /// a key is.
-    fn merge_holed(&mut self, text: &str, node: &Node, by: By, told: String) {
-        let root = document(text, node).filter(|root| root.get_ref().is_map() && is_read(root));
+    fn merge_holed(&mut self, (text, node): (&str, &Node), by: By, told: String, written: &WrittenFile<'_>) {
+        let root = document(text, node, written).filter(|root| root.get_ref().is_map() && is_read(root));
+        let root = root.and_then(|root| with_holes(root.get_ref(), 0));
         let value = root.as_ref().and_then(|root| value_of(root.get_ref(), Dialect::GoYamlV2, 0));
-        match (root, value.filter(|value| !has_holed_key(value))) {
+        match (root, value) {
             (Some(root), Some(value)) => {
-                merge_into(&mut self.value, &mapped(&value, &holed));
+                merge_into(&mut self.value, &value);
                 self.layers.push(Layer { by, root });
             }
             _ => self.unknown.push(told),
@@ -372,7 +378,7 @@ fn value_of(node: NodeRef<'_>, dialect: Dialect, depth: usize) -> Option<Value> 
 }
 
 /// The first document of a text that stands in a scalar; its places are those of the file.
-fn document(text: &str, node: &Node) -> Option<Node> {
+fn document(text: &str, node: &Node, written: &WrittenFile<'_>) -> Option<Node> {
     let stream = Arc::new(Stream::parse(text));
     let place = node.get_ref().location();
     let (file, via) = match &place {
@@ -397,7 +403,8 @@ fn document(text: &str, node: &Node) -> Option<Node> {
         Some(_) if copied.as_ref().is_some_and(|node| is_text(node.get_ref())) => {
             copied.as_ref().and_then(|node| Embed::of(node, 0))
         }
-        Some(place) => Some(Embed::at(place.start..place.end)),
+        // Variables were filled in, each within its line.
+        Some(place) => substituted(text, place, written).or_else(|| Some(Embed::at(place.start..place.end))),
         None => Some(Embed::at(0..0)),
     };
     let first = stream
@@ -408,6 +415,23 @@ fn document(text: &str, node: &Node) -> Option<Node> {
     Some(Arc::new(source).root())
 }
 
+/// Where a text stands that was written with variables, by the scalar or the file that it was.
+fn substituted(text: &str, place: &Location, written: &WrittenFile<'_>) -> Option<Embed> {
+    let sources = written(&place.file)?;
+    let file = &sources.first()?.stream.text;
+    if file.len() == (place.end - place.start) as usize {
+        return Embed::changed(place.start..place.end, text, file, &|range| range);
+    }
+    let scalar = sources.iter().find_map(|source| {
+        let tokens = &source.document().tokens;
+        let at = tokens.partition_point(|token| token.start < place.start);
+        let is_it = tokens.get(at).is_some_and(|token| (token.start, token.end) == (place.start, place.end));
+        is_it.then(|| Node::Source(source.clone(), at as u32))
+    })?;
+    let (raw, embed) = (scalar.get_ref().as_str()?, Embed::of(&scalar, 0)?);
+    Embed::changed(embed.whole.clone(), text, &raw, &|range| embed.outer(range))
+}
+
 /// Whether the parser took all of a text.
 fn is_read(root: &Node) -> bool {
     match root {
@@ -416,24 +440,38 @@ fn is_read(root: &Node) -> bool {
     }
 }
 
-fn has_holed_key(value: &Value) -> bool {
-    match &value.kind {
-        Kind::Map(map) => map.iter().any(|(key, value)| stand_in::is_in(key) || has_holed_key(value)),
-        Kind::List(items) => items.iter().any(has_holed_key),
-        _ => false,
+/// A document with holes where words of [`stand_in`] are; `None` where a key has one.
+fn with_holes(node: NodeRef<'_>, depth: usize) -> Option<Node> {
+    if depth > DEPTH {
+        return None;
     }
-}
-
-/// A text with words for what is unknown, as one with holes; where what is unknown may decide
-/// the type, all of it is unknown.
-fn holed(value: &Value) -> Option<Value> {
-    let Kind::Text(text) = &value.kind else { return None };
-    let kind = match stand_in::value_of(text) {
-        yaml::Value::Holes(holes) if stand_in::is_string_anyhow(text) => Kind::Holes(Arc::new(holes)),
-        yaml::Value::Str(_) => return None,
-        _ => Kind::Unknown("a variable that is known in the cluster only".into()),
+    let value = match node.kind() {
+        NodeKind::Map => {
+            let entry = |entry: EntryRef<'_>| {
+                let key = entry.key_node.to_node();
+                (!stand_in::is_in(&entry.key))
+                    .then_some(Entry { key, value: with_holes(entry.value, depth + 1)? })
+            };
+            yaml::Value::Map(node.entries().map(entry).collect::<Option<Vec<_>>>()?.into())
+        }
+        NodeKind::Seq => {
+            yaml::Value::Seq(node.items().map(|item| with_holes(item, depth + 1)).collect::<Option<_>>()?)
+        }
+        NodeKind::Scalar | NodeKind::Unknown => {
+            let Some(text) = node.text().filter(|text| stand_in::is_in(text)) else {
+                return Some(node.to_node());
+            };
+            match stand_in::value_of(&text) {
+                yaml::Value::Holes(holes) if stand_in::is_string_anyhow(&text) => yaml::Value::Holes(holes),
+                _ => yaml::Value::Unknown("a variable that is known in the cluster only".into()),
+            }
+        }
     };
-    Some(Value { kind, origin: value.origin.clone() })
+    let origin = match node {
+        NodeRef::Source(source, token) => Some(Origin::Token(source.clone(), token)),
+        NodeRef::Built(built) => Built::clone(built).origin,
+    };
+    Some(Node::Built(Arc::new(Built { value, origin })))
 }
 
 /// Values of which the keys are known alone.
@@ -462,8 +500,8 @@ fn mapped(value: &Value, replace: &dyn Fn(&Value) -> Option<Value>) -> Value {
     let same = |one: &Value, other: &Value| match (&one.kind, &other.kind) {
         (Kind::Map(one), Kind::Map(other)) => Arc::ptr_eq(one, other),
         (Kind::List(one), Kind::List(other)) => Arc::ptr_eq(one, other),
-        (Kind::Unknown(_), Kind::Unknown(_)) | (Kind::Holes(_), Kind::Holes(_)) => true,
-        (_, Kind::Unknown(_) | Kind::Holes(_)) => false,
+        (Kind::Unknown(_), Kind::Unknown(_)) => true,
+        (_, Kind::Unknown(_)) => false,
         _ => true,
     };
     match &value.kind {

@@ -484,18 +484,46 @@ fn values_with_unknown_variables_are_known_around_them() {
         assert!(found.iter().all(|(_, _, file, ..)| file == "clusters/a/objects.yaml"), "{text}: {found:?}");
         found.into_iter().map(|(_, pointer, ..)| pointer).collect::<Vec<_>>()
     };
-    // What is known is judged, in quotes or not, before and behind.
+    // What is known is judged, in quotes or not, before and behind, each at its own place.
+    let related = ["the value comes from ConfigMap apps/v, key values.yaml"];
+    let file = "clusters/a/objects.yaml";
+    assert_eq!(
+        rejected(&scratch("host: é.${DOMAIN}.${NAME}\nreplicas: many\ntls: {secret: \"${S}\", cert: c}")),
+        [
+            told(None, "/replicas", file, "replicas", &related),
+            told(None, "/tls/cert", file, "cert", &related),
+        ]
+    );
     assert_eq!(pointers("host: \"web.${DOMAIN}\"\nreplicas: many"), ["/replicas"]);
     assert_eq!(pointers("replicas: many\nhost: ${NAME}.${DOMAIN}/x"), ["/replicas"]);
     // What is unknown is not, nor what may be part of a number.
     assert_eq!(pointers("host: h\nreplicas: ${COUNT}"), [""; 0]);
     assert_eq!(pointers("host: h\nreplicas: \"${COUNT}\""), [""; 0]);
     assert_eq!(pointers("host: h\nreplicas: 1${COUNT}"), [""; 0]);
-    // No word stands for it in what is made.
+    // No word stands for it in what is made, nor in what is said of it.
     let text = "host: \"web.${DOMAIN}\"\nfrom: [\"a.${DOMAIN}\", {b: \"${DOMAIN}/c\"}, \"${DOMAIN}\"]";
-    let run = build(&scratch(text), &[]);
-    assert!(!run.out.contains("forebayUnknown"), "{}", run.out);
-    assert_ne!(run.json()["objects"][0]["data"]["host"], "default", "{}", run.out);
+    let scratch_of_text = scratch(text);
+    for arguments in [
+        &["build", "--helm-release", "apps/web", "--format", "json"][..],
+        &["explain-values", "apps/web"],
+        &["explain-values", "apps/web", "--format", "json"],
+        &["why", "HelmRelease/apps/web", "/spec/values/host"],
+        &["why", "HelmRelease/apps/web", "/spec/values/from/1/b"],
+        &["locate", "HelmRelease/apps/web", "/spec/values/host", "--format", "json"],
+        &["lint", "--show", "info", "--format", "json"],
+    ] {
+        let run = scratch_of_text.forebay(arguments);
+        assert!(!format!("{}{}", run.out, run.err).contains("forebayUnknown"), "{arguments:?}: {}", run.out);
+        assert!(run.code < 2, "{arguments:?}: {}", run.err);
+    }
+    // Of the file of a generator, too.
+    let generated = scratch("");
+    generated.write(
+        "clusters/a/kustomization.yaml",
+        b"resources: [flux-system/gotk-sync.yaml, web.yaml]\nconfigMapGenerator: [{name: v, namespace: apps, files: [values.yaml=v.yaml]}]\ngeneratorOptions: {disableNameSuffixHash: true}\n",
+    );
+    generated.write("clusters/a/v.yaml", b"host: web.${DOMAIN}\nreplicas: many\n");
+    assert_eq!(rejected(&generated), [told(None, "/replicas", "clusters/a/v.yaml", "replicas", &related)]);
     // A key, or lines of their own, may be anything: nothing of it is known then.
     for text in ["${KEY}: x\nreplicas: many", "${MORE}\nreplicas: many", "tls: {${KEY}: x}\nreplicas: many"] {
         let scratch = scratch(text);

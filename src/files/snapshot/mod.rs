@@ -522,6 +522,11 @@ impl Snapshot {
         self.blob(file).ok()?.stream()
     }
 
+    /// The documents of the file of a path.
+    pub fn written(&self, path: &FilePath) -> Option<&[Arc<Source>]> {
+        Some(self.sources(self.find(path)?))
+    }
+
     /// A file's documents at their place, empty where it is no text.
     pub fn sources<'s>(&'s self, file: &'s File) -> &'s [Arc<Source>] {
         file.sources.get_or_init(|| match self.blob(file).map(|blob| blob.content()) {

@@ -448,7 +448,8 @@ impl Renderer<'_> {
         let lookup: &ObjectLookup<'_> = &|kind, namespace, name| (self.lookup)(kind, namespace, name);
         let trees: &Trees<'_> = &|kind, namespace, name, path| (self.trees)(kind, namespace, name, path);
         let node = release.node.get_ref();
-        let values = match values::of_release(&release.id, node, lookup) {
+        let written = &|file: &_| self.snapshot.written(file);
+        let values = match values::of_release(&release.id, node, lookup, written) {
             Ok(values) => Arc::new(values),
             Err(refused) => {
                 release.outcome = Some(Arc::new(without_values(&refused)));

@@ -42,6 +42,40 @@ impl Embed {
         Embed { whole, inside: None, lines: OnceLock::new(), parts: Some(parts) }
     }
 
+    /// A text that was `raw` before it was changed within its lines, whose bytes stand at what
+    /// `outer` says; `None` where it has other lines.
+    pub fn changed(
+        whole: Range<u32>,
+        text: &str,
+        raw: &str,
+        outer: &dyn Fn(Range<u32>) -> Range<u32>,
+    ) -> Option<Embed> {
+        if text.matches('\n').count() != raw.matches('\n').count() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let (mut at, mut from) = (0, 0);
+        for (line, old) in text.split_inclusive('\n').zip(raw.split_inclusive('\n')) {
+            let same = line.bytes().zip(old.bytes()).take_while(|(new, old)| new == old).count();
+            let same = line.floor_char_boundary(same);
+            let (new_rest, old_rest) = (&line[same..], &old[same..]);
+            let behind = new_rest.bytes().rev().zip(old_rest.bytes().rev());
+            let behind = behind.take_while(|(new, old)| new == old).count();
+            let behind = new_rest.len() - new_rest.ceil_char_boundary(new_rest.len() - behind);
+            let mut put = |start: usize, range: Range<usize>, is_copy: bool| {
+                let outer = outer(from + range.start as u32..from + range.end as u32);
+                parts.push(EmbedPart { start: at + start as u32, outer, is_copy });
+            };
+            put(0, 0..same, true);
+            if !new_rest.is_empty() {
+                put(same, same..old.len() - behind, false);
+                put(line.len() - behind, old.len() - behind..old.len(), true);
+            }
+            (at, from) = (at + line.len() as u32, from + old.len() as u32);
+        }
+        Some(Embed::made_of(whole, parts.into()))
+    }
+
     /// The text in the value of a scalar, after some bytes of it; `None` for what is no
     /// scalar and stands nowhere.
     pub fn of(node: &Node, skipped: u32) -> Option<Embed> {
