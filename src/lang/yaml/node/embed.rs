@@ -57,11 +57,12 @@ impl Embed {
         let (mut at, mut from) = (0, 0);
         for (line, old) in text.split_inclusive('\n').zip(raw.split_inclusive('\n')) {
             let same = line.bytes().zip(old.bytes()).take_while(|(new, old)| new == old).count();
-            let same = line.floor_char_boundary(same);
+            let same = (0..=same).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
             let (new_rest, old_rest) = (&line[same..], &old[same..]);
             let behind = new_rest.bytes().rev().zip(old_rest.bytes().rev());
             let behind = behind.take_while(|(new, old)| new == old).count();
-            let behind = new_rest.len() - new_rest.ceil_char_boundary(new_rest.len() - behind);
+            let kept = (new_rest.len() - behind..).find(|at| new_rest.is_char_boundary(*at));
+            let behind = new_rest.len() - kept.unwrap_or(new_rest.len());
             let mut put = |start: usize, range: Range<usize>, is_copy: bool| {
                 let outer = outer(from + range.start as u32..from + range.end as u32);
                 parts.push(EmbedPart { start: at + start as u32, outer, is_copy });
