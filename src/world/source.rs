@@ -148,13 +148,10 @@ impl Sources<'_> {
                 }
                 match url {
                     Some(url) if self.urls.contains(&url) => {
-                        let own = reference(node);
-                        let is_same = match &self.entry.reference {
-                            Some(reference) => own.as_ref() == Some(reference),
-                            // Until it is bootstrapped, it is taken to follow a branch of usual name.
-                            None => own.is_none_or(|own| USUAL_REFS.contains(&&*own)),
+                        let state = match self.is_at_same_ref(node) {
+                            true => SourceState::Here,
+                            false => SourceState::Later,
                         };
-                        let state = if is_same { SourceState::Here } else { SourceState::Later };
                         Ok(TreeOf { tree: artifact(root()), state })
                     }
                     _ => Err(format!("{wanted} is not in this repository")),
@@ -164,6 +161,16 @@ impl Sources<'_> {
                 Ok(TreeOf { tree: artifact(root()), state: SourceState::Assumed })
             }
             None => Err(format!("nothing here defines {wanted}")),
+        }
+    }
+
+    /// Whether a source of this repository tracks the ref of the entry point.
+    fn is_at_same_ref(&self, source: NodeRef<'_>) -> bool {
+        let own = reference(source);
+        match &self.entry.reference {
+            Some(reference) => own.as_ref() == Some(reference),
+            // Until it is bootstrapped, it is taken to follow a branch of usual name.
+            None => own.is_none_or(|own| USUAL_REFS.contains(&&*own)),
         }
     }
 

@@ -66,14 +66,6 @@ fn one(
         ),
     };
     let doubt = doubt(release);
-    // What is lacking, most often, is in what is not known here.
-    let is_lacking =
-        matches!(fault.kind, SchemaFaultKind::Missing(_)) || place_of(release, &pointer).is_none();
-    let level = match &doubt {
-        None => Level::Error,
-        Some(_) if is_lacking && lacks_values(release) => Level::Info,
-        Some(_) => Level::Warning,
-    };
     let mut why =
         "Helm checks values against values.schema.json before it renders: helm-controller installs and \
                    upgrades nothing"
@@ -89,13 +81,25 @@ fn one(
     }
     let finding = report.report(place.location, title(&release.id, &what));
     finding
-        .level(level)
+        .level(level(release, fault, &pointer, doubt.is_some()))
         .why(why)
         .help(help)
         .object(&release.id)
         .field(place.path.unwrap_or_default(), &*fault.message)
         .values_path(pointer);
     finding.related.extend(place.related);
+}
+
+fn level(release: &Release, fault: &SchemaFault, pointer: &str, is_doubtful: bool) -> Level {
+    let is_set = || place_of(release, pointer).is_some();
+    match is_doubtful {
+        false => Level::Error,
+        // What is lacking, most often, is in what is not known here.
+        true if lacks_values(release) && (matches!(fault.kind, SchemaFaultKind::Missing(_)) || !is_set()) => {
+            Level::Info
+        }
+        true => Level::Warning,
+    }
 }
 
 /// Where a value is to be changed: where the release sets it, else where the chart's

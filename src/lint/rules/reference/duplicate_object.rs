@@ -44,7 +44,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let own: Vec<AppliesItself<'_>> =
         several.iter().filter_map(|(_, list)| AppliesItself::of(list)).collect();
     let mut told: Vec<AppliedTwice> = own.iter().map(|_| AppliedTwice::default()).collect();
-    let mut around = AppliedAround::of(view, &several);
+    let mut around: BTreeMap<&ObjectId, AppliedAround<'_>> = BTreeMap::new();
     for (_, list) in &several {
         if list.iter().any(|(_, object)| left_alone(object)) {
             continue;
@@ -62,12 +62,15 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 continue;
             }
         }
-        match around.iter_mut().find(|around| around.explains(&several.appliers)) {
-            Some(around) => around.objects.push(several),
+        match several.around(view) {
+            Some(outer) => {
+                let new = || AppliedAround { outer, objects: Vec::new() };
+                around.entry(&outer.id).or_insert_with(new).objects.push(several);
+            }
             None => several.report(report),
         }
     }
-    around.iter().for_each(|around| around.report(report));
+    around.values().for_each(|around| around.report(report));
     for (cause, told) in own.iter().zip(told).filter(|(_, told)| told.count > 0) {
         cause.report(&told, report);
     }
@@ -117,6 +120,25 @@ impl<'a> AppliedSeveral<'a> {
             Weight::Content | Weight::Metadata if !namespace => Level::Warning,
             _ => Level::Info,
         }
+    }
+
+    /// The one applier that applies all the others and finds the object's file below its path,
+    /// in theirs.
+    fn around(&self, view: &ClusterView<'a>) -> Option<&'a Applied> {
+        let applied = &view.cluster.applied;
+        let parent = |by: &Applied| applied.get(by.parent? as usize);
+        let file = |object: &Effective| Some(object.node.get_ref().location_at("/metadata/name")?.file);
+        let own = file(self.first())?;
+        let is_around = |outer: &&Applied| {
+            let others = self.appliers.iter().filter(|(by, _)| by.id != outer.id);
+            others.clone().count() + 1 == self.appliers.len()
+                && others.clone().all(|(by, _)| {
+                    parent(by).is_some_and(|above| above.id == outer.id) && is_below(&by.path, &outer.path)
+                })
+        };
+        // Of the first two it has applied at least one.
+        let outer = self.appliers.iter().take(2).filter_map(|(by, _)| parent(by)).find(is_around)?;
+        self.appliers.iter().all(|(_, object)| file(object).as_ref() == Some(&own)).then_some(outer)
     }
 
     /// At its last applier, unless a `namespace` alone brought it there.
@@ -208,52 +230,26 @@ impl<'a> AppliesItself<'a> {
 /// it applies itself, are there for.
 struct AppliedAround<'a> {
     outer: &'a Applied,
-    inner: BTreeSet<&'a ObjectId>,
     objects: Vec<AppliedSeveral<'a>>,
 }
 
-impl<'a> AppliedAround<'a> {
+impl AppliedAround<'_> {
     /// Kustomizations inside, and objects, from which on it is one cause, not a slip at each.
     const MANY: usize = 3;
-
-    /// Those of what is applied several times.
-    fn of<K>(view: &ClusterView<'a>, several: &[(K, Vec<(&'a Applied, &'a Effective)>)]) -> Vec<Self> {
-        let parent = |inner: &Applied| view.cluster.applied.get(inner.parent? as usize);
-        let is_in = |inner: &Applied, outer: &Applied| {
-            parent(inner).is_some_and(|parent| parent.id == outer.id) && is_below(&inner.path, &outer.path)
-        };
-        let mut found: BTreeMap<&ObjectId, AppliedAround<'a>> = BTreeMap::new();
-        for (_, list) in several {
-            let appliers = one_of_each(list);
-            for (outer, _) in &appliers {
-                let inner = appliers.iter().map(|(by, _)| *by).filter(|by| is_in(by, outer));
-                let inner: Vec<&ObjectId> = inner.map(|by| &by.id).collect();
-                if !inner.is_empty() && inner.len() + 1 == appliers.len() {
-                    let new = || AppliedAround { outer, inner: BTreeSet::new(), objects: Vec::new() };
-                    found.entry(&outer.id).or_insert_with(new).inner.extend(inner);
-                }
-            }
-        }
-        found.into_values().filter(|around| around.inner.len() >= Self::MANY).collect()
-    }
-
-    fn explains(&self, appliers: &[(&Applied, &Effective)]) -> bool {
-        let is_outer = |by: &Applied| by.id == self.outer.id;
-        appliers.iter().any(|(by, _)| is_outer(by))
-            && appliers.iter().all(|(by, _)| is_outer(by) || self.inner.contains(&by.id))
-    }
 
     fn report(&self, report: &mut Reporter<'_>) {
         let node = self.outer.node.get_ref();
         let place = node.location_at("/spec/path").or_else(|| node.location());
         let level = self.objects.iter().map(AppliedSeveral::level).max();
-        let (Some(place), Some(level), Self::MANY..) = (place, level, self.objects.len()) else {
+        let appliers = self.objects.iter().flat_map(|several| &several.appliers);
+        let inner: BTreeSet<&ObjectId> =
+            appliers.map(|(by, _)| &by.id).filter(|by| **by != self.outer.id).collect();
+        let is_one_cause = inner.len() >= Self::MANY && self.objects.len() >= Self::MANY;
+        let (Some(place), Some(level), true) = (place, level, is_one_cause) else {
             self.objects.iter().for_each(|several| several.report(report));
             return;
         };
-        let appliers = self.objects.iter().flat_map(|several| &several.appliers);
-        let inner: BTreeSet<&ObjectId> = appliers.map(|(by, _)| &by.id).collect();
-        let others = counted(inner.len() - 1, "other Kustomization");
+        let others = counted(inner.len(), "other Kustomization");
         let what = format!("{}: it applies what {others} in its spec.path apply too", self.outer.id);
         let differing = self.objects.iter().filter(|several| !several.differences.is_empty());
         let shown: BTreeSet<&String> = differing.clone().flat_map(|several| &several.differences).collect();
