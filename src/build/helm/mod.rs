@@ -39,6 +39,7 @@ mod error;
 mod given;
 mod idle;
 mod ignore;
+mod json;
 mod line;
 mod load;
 mod manifest;

@@ -1,5 +1,6 @@
 //! `--set` and its kin, and `targetPath` of Flux: Helm's `pkg/strvals`.
 
+use super::json::Json;
 use super::value::{Kind, Map, Value};
 use crate::lang::yaml::Origin;
 use std::sync::Arc;
@@ -244,14 +245,14 @@ impl Parser<'_> {
             return Ok(Kind::Null);
         }
         let mut values = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter();
-        let value: serde_json::Value = match values.next() {
+        let value: Json = match values.next() {
             Some(Ok(value)) => value,
             Some(Err(error)) => return failed(error.to_string()),
             None => return Ok(Kind::Null),
         };
         self.at += values.byte_offset();
         self.is_empty_value();
-        Ok(of_json(&value, self.origin).kind)
+        Ok(value.at(self.origin).kind)
     }
 
     fn item(&mut self, list: &mut Vec<Value>, index: i64, nested: usize) -> Result<(), Stop> {
@@ -342,30 +343,13 @@ fn typed(text: &str) -> Kind {
     }
 }
 
-/// A JSON value: every number is a `float64`.
-pub(super) fn of_json(value: &serde_json::Value, origin: Option<&Origin>) -> Value {
-    use serde_json::Value as Json;
-    let kind = match value {
-        Json::Null => Kind::Null,
-        Json::Bool(value) => Kind::Bool(*value),
-        Json::Number(number) => Kind::Float(number.as_f64().unwrap_or_default()),
-        Json::String(text) => Kind::Text(text.as_str().into()),
-        Json::Array(items) => Kind::List(Arc::new(items.iter().map(|item| of_json(item, origin)).collect())),
-        Json::Object(entries) => {
-            let entries = entries.iter().map(|(key, value)| (key.as_str().into(), of_json(value, origin)));
-            Kind::Map(Arc::new(entries.collect()))
-        }
-    };
-    Value { kind, origin: origin.cloned() }
-}
-
 /// `--set-json` of a whole object, which is merged as a file of values is.
 ///
 /// # Errors
 /// It is no JSON object.
 pub(super) fn json_object(text: &str) -> Result<Value, String> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if value.is_object() { Ok(of_json(&value, None)) } else { Err("no object".to_owned()) }
+    let value = serde_json::from_str::<Json>(text).map_err(|error| error.to_string())?.at(None);
+    if value.is_map() { Ok(value) } else { Err("no object".to_owned()) }
 }
 
 #[cfg(test)]

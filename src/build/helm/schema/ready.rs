@@ -4,8 +4,8 @@ use super::compile::{Compiled, Compiler, DEPTH, Draft, Id, OWN, Remote};
 use super::text;
 use super::validate::{ValidationFault, Validator};
 use crate::build::helm::error::RenderError;
+use crate::build::helm::json::Json;
 use crate::build::helm::line::HelmLine;
-use crate::build::helm::strvals::of_json;
 use crate::build::helm::value::Value;
 use crate::lang::template::json_error;
 use std::sync::OnceLock;
@@ -33,7 +33,8 @@ pub(super) enum SchemaOutcome {
 impl Schema {
     pub(super) fn of(bytes: &[u8], line: HelmLine, files: &dyn Remote) -> Schema {
         let mut compiler = Compiler::new(files, line == HelmLine::V3_17);
-        let start = start(&mut compiler, bytes, line);
+        let own = parsed(bytes);
+        let start = start(&mut compiler, &own, line);
         Schema { compiled: compiler.done(), start }
     }
 
@@ -63,13 +64,17 @@ impl Schema {
 }
 
 /// Compiles a schema, which its metaschema must take.
-fn start(compiler: &mut Compiler<'_>, bytes: &[u8], line: HelmLine) -> Result<Id, Unready> {
-    let schema = parsed(bytes).map_err(Unready::Broken)?;
-    let draft = compiler.draft(&schema).map_err(Unready::Broken)?;
+fn start<'c>(
+    compiler: &mut Compiler<'c>,
+    own: &'c Result<Value, String>,
+    line: HelmLine,
+) -> Result<Id, Unready> {
+    let schema = own.as_ref().map_err(|why| Unready::Broken(why.clone()))?;
+    let draft = compiler.draft(schema).map_err(Unready::Broken)?;
     if line != HelmLine::V3_17 {
-        meta(&schema, draft)?;
+        meta(schema, draft)?;
     }
-    compiler.compile(OWN, &schema, draft).map_err(Unready::Broken)
+    compiler.compile(OWN, schema, draft).map_err(Unready::Broken)
 }
 
 fn over() -> RenderError {
@@ -81,7 +86,7 @@ fn meta(schema: &Value, draft: Draft) -> Result<(), Unready> {
     /// Nothing lies elsewhere.
     struct Nowhere;
     impl Remote for Nowhere {
-        fn document(&self, _: &str) -> Option<Value> {
+        fn document(&self, _: &str) -> Option<&Value> {
             None
         }
     }
@@ -116,7 +121,7 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<Value, String> {
     let why = match depth(bytes) > DEPTH {
         true => "exceeded max depth".to_owned(),
         false => match read(bytes) {
-            Ok(value) => return Ok(of_json(&value, None)),
+            Ok(value) => return Ok(value),
             Err(error) => error.to_string(),
         },
     };
@@ -128,10 +133,10 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<Value, String> {
     })
 }
 
-fn read(bytes: &[u8]) -> serde_json::Result<serde_json::Value> {
+fn read(bytes: &[u8]) -> serde_json::Result<Value> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();
-    let value = <serde_json::Value as serde::Deserialize>::deserialize(&mut reader)?;
+    let value = <Json as serde::Deserialize>::deserialize(&mut reader)?.at(None);
     reader.end()?;
     Ok(value)
 }

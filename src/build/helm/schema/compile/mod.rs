@@ -5,13 +5,15 @@
 
 mod read;
 
-use crate::build::helm::strvals::of_json;
+use crate::build::helm::json::Json;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use read::SchemaReading;
 use rustc_hash::FxHashMap;
+use serde_json::value::RawValue;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Where the chart's own schema is said to lie.
 pub(super) const OWN: &str = "file:///values.schema.json";
@@ -70,44 +72,79 @@ pub(super) enum Additional {
 /// What `dependencies` says of a property.
 #[derive(Clone, Debug)]
 pub(super) enum Needs {
-    Properties(Vec<String>),
+    Properties(Vec<Arc<str>>),
     Schema(Id),
 }
 
-/// A schema that is ready.
-#[derive(Clone, Debug, Default)]
+/// A schema that is ready: what most schemas say.
+#[derive(Debug)]
 pub(super) struct Schema {
-    pub(super) draft: Option<Draft>,
+    pub(super) draft: Draft,
     pub(super) always: Option<bool>,
     pub(super) reference: Option<Id>,
+    /// The resource that it is of.
+    pub(super) resource: Arc<str>,
+    pub(super) types: SmallVec<[Arc<str>; 1]>,
+    pub(super) enumeration: Option<Arc<Vec<Value>>>,
+    pub(super) all_of: Vec<Id>,
+    pub(super) any_of: Vec<Id>,
+    pub(super) one_of: Vec<Id>,
+    /// In the order of their names.
+    pub(super) properties: Vec<(Arc<str>, Id)>,
+    pub(super) additional_properties: Option<Additional>,
+    pub(super) required: Vec<Arc<str>>,
+    pub(super) items: Option<Id>,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+impl Schema {
+    /// What nothing is asked of.
+    fn of(draft: Draft, resource: Arc<str>) -> Schema {
+        Schema {
+            draft,
+            always: None,
+            reference: None,
+            resource,
+            types: SmallVec::new(),
+            enumeration: None,
+            all_of: Vec::new(),
+            any_of: Vec::new(),
+            one_of: Vec::new(),
+            properties: Vec::new(),
+            additional_properties: None,
+            required: Vec::new(),
+            items: None,
+            rare: None,
+        }
+    }
+
+    /// The schema of a property.
+    pub(super) fn property(&self, name: &str) -> Option<Id> {
+        let found = self.properties.binary_search_by(|(known, _)| (**known).cmp(name));
+        found.ok().map(|index| self.properties[index].1)
+    }
+}
+
+/// What few schemas say.
+#[derive(Debug, Default)]
+pub(super) struct Rare {
     pub(super) recursive: Option<Id>,
     pub(super) dynamic: Option<(Id, String)>,
     pub(super) recursive_anchor: bool,
     pub(super) dynamic_anchor: String,
-    /// The resource that it is of.
-    pub(super) resource: Arc<str>,
-    pub(super) types: Vec<String>,
     pub(super) constant: Option<Value>,
-    pub(super) enumeration: Option<Vec<Value>>,
     pub(super) format: Option<String>,
-    pub(super) all_of: Vec<Id>,
-    pub(super) any_of: Vec<Id>,
-    pub(super) one_of: Vec<Id>,
     pub(super) not: Option<Id>,
     pub(super) condition: Option<Id>,
     pub(super) then: Option<Id>,
     pub(super) otherwise: Option<Id>,
-    pub(super) properties: BTreeMap<String, Id>,
     pub(super) pattern_properties: Vec<(Arc<GoRegexp>, Id)>,
-    pub(super) additional_properties: Option<Additional>,
     pub(super) property_names: Option<Id>,
     pub(super) dependencies: BTreeMap<String, Needs>,
-    pub(super) dependent_schemas: BTreeMap<String, Id>,
-    pub(super) dependent_required: BTreeMap<String, Vec<String>>,
-    pub(super) required: Vec<String>,
+    pub(super) dependent_schemas: Vec<(Arc<str>, Id)>,
+    pub(super) dependent_required: BTreeMap<String, Vec<Arc<str>>>,
     pub(super) min_properties: Option<usize>,
     pub(super) max_properties: Option<usize>,
-    pub(super) items: Option<Id>,
     pub(super) prefix_items: Vec<Id>,
     pub(super) additional_items: Option<Additional>,
     pub(super) contains: Option<Id>,
@@ -128,23 +165,40 @@ pub(super) struct Schema {
     pub(super) multiple_of: Option<f64>,
 }
 
-/// A place in a document: its resource's URL, and the pointer from the document's root.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct At {
-    document: Arc<str>,
-    pointer: String,
+/// A place in a document, told by the value that lies there.
+#[derive(Clone)]
+struct At<'c> {
+    document: usize,
+    value: &'c Value,
+    /// The innermost resource around it.
+    resource: Arc<str>,
+}
+
+impl At<'_> {
+    fn address(&self) -> Address {
+        address(self.document, self.value)
+    }
+}
+
+/// A document, and where a value of it lies while it is held. Two documents may be the same
+/// file.
+type Address = (usize, usize);
+
+fn address(document: usize, value: &Value) -> Address {
+    (document, std::ptr::from_ref(value).addr())
 }
 
 /// What is known of a document.
-struct SchemaDocument {
-    value: Value,
+struct SchemaDocument<'c> {
+    url: Arc<str>,
+    value: &'c Value,
     draft: Draft,
 }
 
 /// Finds what a URL names that is neither the chart's schema nor a metaschema.
 pub(super) trait Remote {
     /// The document, and nothing where there is none.
-    fn document(&self, url: &str) -> Option<Value>;
+    fn document(&self, url: &str) -> Option<&Value>;
 }
 
 /// Schemas that values can be checked against.
@@ -164,26 +218,39 @@ pub(super) struct Compiler<'c> {
     remote: &'c dyn Remote,
     /// URLs that lead to nothing here, or to a resolver that nobody has: all fits them.
     unfollowed: BTreeSet<Arc<str>>,
-    documents: BTreeMap<Arc<str>, SchemaDocument>,
+    documents: Vec<SchemaDocument<'c>>,
     /// Where resources begin, by URL.
-    resources: BTreeMap<Arc<str>, At>,
-    /// The resources that begin at a place, by its document and pointer.
-    places: FxHashMap<Arc<str>, FxHashMap<String, Vec<Arc<str>>>>,
-    anchors: BTreeMap<(Arc<str>, String), At>,
+    resources: FxHashMap<Arc<str>, (usize, &'c Value)>,
+    /// The resources that begin at a place.
+    places: FxHashMap<Address, Vec<Arc<str>>>,
+    anchors: FxHashMap<(Arc<str>, String), At<'c>>,
     dynamic: BTreeSet<(Arc<str>, String)>,
-    known: BTreeMap<At, Id>,
-    todo: Vec<(At, Id)>,
+    known: FxHashMap<Address, Id>,
+    todo: Vec<(At<'c>, Id)>,
     /// Whether it is Helm 3's library, which knows drafts up to 7.
     of_3: bool,
 }
 
 type Result<T> = std::result::Result<T, String>;
 
-fn metaschema(url: &str) -> Option<Value> {
-    static ALL: std::sync::OnceLock<serde_json::Value> = std::sync::OnceLock::new();
-    let all =
-        ALL.get_or_init(|| serde_json::from_str(include_str!("../metaschemas.json")).unwrap_or_default());
-    all.get(url).map(|value| of_json(value, None))
+fn metaschema(url: &str) -> Option<&'static Value> {
+    type Metaschemas = BTreeMap<&'static str, (&'static RawValue, OnceLock<Value>)>;
+    static ALL: OnceLock<Metaschemas> = OnceLock::new();
+    let (text, value) = ALL
+        .get_or_init(|| {
+            let texts: BTreeMap<&str, &RawValue> =
+                serde_json::from_str(include_str!("../metaschemas.json")).unwrap_or_default();
+            texts.into_iter().map(|(url, text)| (url, (text, OnceLock::new()))).collect()
+        })
+        .get(url)?;
+    let read = || serde_json::from_str::<Json>(text.get()).map_or_else(|_| Value::empty(), |json| json.at(None));
+    Some(value.get_or_init(read))
+}
+
+/// What a URL that leads to nothing is taken for.
+fn anything() -> &'static Value {
+    static ANYTHING: Value = Value { kind: Kind::Bool(true), origin: None };
+    &ANYTHING
 }
 
 fn text<'v>(map: &'v Map, key: &str) -> Option<&'v str> {
@@ -209,12 +276,12 @@ impl<'c> Compiler<'c> {
             compiled: Compiled::default(),
             remote,
             unfollowed: BTreeSet::new(),
-            documents: BTreeMap::new(),
-            resources: BTreeMap::new(),
+            documents: Vec::new(),
+            resources: FxHashMap::default(),
             places: FxHashMap::default(),
-            anchors: BTreeMap::new(),
+            anchors: FxHashMap::default(),
             dynamic: BTreeSet::new(),
-            known: BTreeMap::new(),
+            known: FxHashMap::default(),
             todo: Vec::new(),
             of_3,
         }
@@ -236,169 +303,173 @@ impl<'c> Compiler<'c> {
 
     /// The metaschema of a draft, compiled.
     pub(super) fn metaschema(&mut self, draft: Draft) -> Result<Id> {
-        let url: Arc<str> = draft.url().into();
-        self.load(&url)?;
-        let id = self.schema(At { document: url, pointer: String::new() })?;
-        self.finish()?;
-        Ok(id)
+        self.load(&draft.url().into())?;
+        self.first()
     }
 
     /// Makes a document known, and compiles it.
-    pub(super) fn compile(&mut self, url: &str, value: &Value, draft: Draft) -> Result<Id> {
-        self.add(url, value, draft);
-        let id = self.schema(At { document: url.into(), pointer: String::new() })?;
+    pub(super) fn compile(&mut self, url: &str, value: &'c Value, draft: Draft) -> Result<Id> {
+        self.add(&url.into(), value, draft);
+        self.first()
+    }
+
+    /// Compiles the first document.
+    fn first(&mut self) -> Result<Id> {
+        let at = self.place(0, self.documents[0].value);
+        let id = self.schema(at)?;
         self.finish()?;
         Ok(id)
     }
 
-    fn add(&mut self, url: &str, value: &Value, draft: Draft) {
-        let url: Arc<str> = url.into();
-        self.documents.insert(url.clone(), SchemaDocument { value: value.clone(), draft });
-        self.begin(url.clone(), At { document: url.clone(), pointer: String::new() });
-        let mut pointer = String::new();
-        self.collect(value, &url, &url, &mut pointer, draft, 0);
+    fn add(&mut self, url: &Arc<str>, value: &'c Value, draft: Draft) {
+        let document = self.documents.len();
+        self.documents.push(SchemaDocument { url: url.clone(), value, draft });
+        self.begin(url.clone(), document, value);
+        self.collect(value, document, url, draft, 0);
     }
 
     /// Notes where a resource begins; of two of one URL the later one counts.
-    fn begin(&mut self, url: Arc<str>, at: At) {
-        let At { document, pointer } = at.clone();
-        let before = self.resources.insert(url.clone(), at);
-        if let Some(before) = before
-            && let Some(known) = self.places.get_mut(&before.document)
-            && let Some(known) = known.get_mut(&before.pointer)
+    fn begin(&mut self, url: Arc<str>, document: usize, value: &'c Value) {
+        if let Some((document, value)) = self.resources.insert(url.clone(), (document, value))
+            && let Some(known) = self.places.get_mut(&address(document, value))
         {
             known.retain(|other| *other != url);
         }
-        self.places.entry(document).or_default().entry(pointer).or_default().push(url);
+        self.places.entry(address(document, value)).or_default().push(url);
+    }
+
+    /// Where a resource begins.
+    fn beginning(&self, url: &Arc<str>) -> Option<At<'c>> {
+        let (document, value) = *self.resources.get(url)?;
+        Some(self.place(document, value))
+    }
+
+    /// A place where a resource begins.
+    fn place(&self, document: usize, value: &'c Value) -> At<'c> {
+        let resource = self.begun(document, value).unwrap_or_else(|| self.documents[document].url.clone());
+        At { document, value, resource }
+    }
+
+    /// The resource that begins at a place.
+    fn begun(&self, document: usize, value: &Value) -> Option<Arc<str>> {
+        let all = self.places.get(&address(document, value))?;
+        // The document's own URL counts less than what it calls itself.
+        let own = &self.documents[document].url;
+        all.iter().max_by_key(|url| (*url != own, (*url).clone())).cloned()
     }
 
     /// Notes resources and anchors below a schema.
-    fn collect(
-        &mut self,
-        value: &Value,
-        document: &Arc<str>,
-        base: &Arc<str>,
-        pointer: &mut String,
-        draft: Draft,
-        depth: usize,
-    ) {
+    fn collect(&mut self, value: &'c Value, document: usize, base: &Arc<str>, draft: Draft, depth: usize) {
         if depth > DEPTH {
             return;
         }
-        let length = pointer.len();
         match &value.kind {
             Kind::Map(map) => {
-                let mut base = base.clone();
+                let mut inner = None;
                 let own = text(map, if draft == Draft::D4 { "id" } else { "$id" });
                 if let Some(own) = own.filter(|_| draft >= Draft::D2019 || !map.contains_key("$ref")) {
                     let (url, fragment) = own.split_once('#').unwrap_or((own, ""));
                     if !url.is_empty() {
-                        base = joined(&base, url).into();
-                        self.begin(base.clone(), At { document: document.clone(), pointer: pointer.clone() });
+                        let url: Arc<str> = joined(base, url).into();
+                        self.begin(url.clone(), document, value);
+                        inner = Some(url);
                     }
                     if !fragment.is_empty() {
-                        self.anchor(&base, fragment, document, pointer);
+                        self.anchor(inner.as_ref().unwrap_or(base), fragment, document, value);
                     }
                 }
+                let base = inner.as_ref().unwrap_or(base);
                 for key in ["$anchor", "$dynamicAnchor"] {
                     if let Some(anchor) = text(map, key) {
-                        self.anchor(&base, anchor, document, pointer);
+                        self.anchor(base, anchor, document, value);
                         if key == "$dynamicAnchor" {
                             self.dynamic.insert((base.clone(), anchor.to_owned()));
                         }
                     }
                 }
-                for (key, value) in map.iter().filter(|(key, _)| !DATA.contains(&&***key)) {
-                    pointer.push('/');
-                    pointer.push_str(&escaped(key));
-                    self.collect(value, document, &base, pointer, draft, depth + 1);
-                    pointer.truncate(length);
+                for (key, value) in map.iter() {
+                    let is_inner = matches!(value.kind, Kind::Map(_) | Kind::List(_));
+                    if is_inner && !DATA.contains(&&**key) {
+                        self.collect(value, document, base, draft, depth + 1);
+                    }
                 }
             }
             Kind::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    pointer.push_str(&format!("/{index}"));
-                    self.collect(item, document, base, pointer, draft, depth + 1);
-                    pointer.truncate(length);
+                for item in items.iter() {
+                    self.collect(item, document, base, draft, depth + 1);
                 }
             }
             _ => {}
         }
     }
 
-    fn anchor(&mut self, base: &Arc<str>, name: &str, document: &Arc<str>, pointer: &str) {
-        let at = At { document: document.clone(), pointer: pointer.to_owned() };
+    fn anchor(&mut self, base: &Arc<str>, name: &str, document: usize, value: &'c Value) {
+        let at = At { document, value, resource: base.clone() };
         self.anchors.insert((base.clone(), name.to_owned()), at);
     }
 
-    fn value(&self, at: &At) -> Option<&Value> {
-        let root = &self.documents.get(&at.document)?.value;
-        let mut parts = at.pointer.split('/');
-        parts.next();
-        parts.try_fold(root, |value, part| {
+    /// A place below another.
+    fn inside(&self, at: &At<'c>, value: &'c Value) -> At<'c> {
+        let resource = self.begun(at.document, value).unwrap_or_else(|| at.resource.clone());
+        At { document: at.document, value, resource }
+    }
+
+    /// What a JSON pointer leads to.
+    fn at_pointer(&self, root: At<'c>, pointer: &str) -> Option<At<'c>> {
+        pointer.split('/').skip(1).try_fold(root, |at, part| {
             let part = part.replace("~1", "/").replace("~0", "~");
-            match &value.kind {
-                Kind::Map(map) => map.get(&*part),
-                Kind::List(items) => items.get(part.parse::<usize>().ok()?),
-                _ => None,
-            }
+            let value = match &at.value.kind {
+                Kind::Map(map) => map.get(&*part)?,
+                Kind::List(items) => items.get(part.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+            Some(self.inside(&at, value))
         })
     }
 
-    /// The resource that a place is of: the innermost around it.
-    fn resource(&self, at: &At) -> Arc<str> {
-        let places = self.places.get(&at.document);
-        let ends = at.pointer.rmatch_indices('/').map(|(end, _)| end);
-        let mut around = std::iter::once(at.pointer.len()).chain(ends);
-        // The document's own URL counts less than what it calls itself.
-        let outer = |url: &&Arc<str>| (**url != at.document, (*url).clone());
-        let found = around.find_map(|end| places?.get(&at.pointer[..end])?.iter().max_by_key(outer));
-        found.unwrap_or(&at.document).clone()
+    /// The URL of a place: that of its document, and the pointer from there.
+    fn url(&self, at: &At<'_>) -> String {
+        let document = &self.documents[at.document];
+        let mut url = format!("{}#", document.url);
+        pointer_to(document.value, at.value, &mut url);
+        url
     }
 
-    fn schema(&mut self, at: At) -> Result<Id> {
-        if let Some(known) = self.known.get(&at) {
+    fn schema(&mut self, at: At<'c>) -> Result<Id> {
+        if let Some(known) = self.known.get(&at.address()) {
             return Ok(*known);
         }
         if self.compiled.schemas.len() >= SCHEMAS {
             return Err(format!("more than forebay's bound: {SCHEMAS} schemas"));
         }
         let id = self.compiled.schemas.len();
-        self.compiled.schemas.push(Schema::default());
-        self.known.insert(at.clone(), id);
+        let draft = self.documents[at.document].draft;
+        self.compiled.schemas.push(Schema::of(draft, at.resource.clone()));
+        self.known.insert(at.address(), id);
         self.todo.push((at, id));
         Ok(id)
     }
 
     fn finish(&mut self) -> Result<()> {
-        while let Some((at, id)) = self.todo.pop() {
-            self.compiled.schemas[id] = self.schema_at(&at)?;
-        }
+        self.read_all()?;
         for (resource, name) in self.dynamic.clone() {
             if let Some(at) = self.anchors.get(&(resource.clone(), name.clone())).cloned() {
                 let id = self.schema(at)?;
                 self.compiled.dynamic_anchors.insert((resource, name), id);
             }
         }
-        while let Some((at, id)) = self.todo.pop() {
-            self.compiled.schemas[id] = self.schema_at(&at)?;
-        }
-        Ok(())
+        self.read_all()
     }
 
-    fn schema_at(&mut self, at: &At) -> Result<Schema> {
-        let document_draft = self.documents.get(&at.document).map_or(Draft::D2020, |document| document.draft);
-        let resource = self.resource(at);
-        let value = self.value(at).cloned().unwrap_or_else(Value::empty);
-        let mut schema = Schema { draft: Some(document_draft), resource, ..Schema::default() };
-        match &value.kind {
-            Kind::Bool(always) => schema.always = Some(*always),
-            Kind::Map(map) => {
-                SchemaReading { compiler: self, at, map, schema: &mut schema, draft: document_draft }.all()?
+    fn read_all(&mut self) -> Result<()> {
+        while let Some((at, id)) = self.todo.pop() {
+            match &at.value.kind {
+                Kind::Bool(always) => self.compiled.schemas[id].always = Some(*always),
+                Kind::Map(map) => self.compiled.schemas[id] = SchemaReading::new(self, &at, map).all()?,
+                _ => {}
             }
-            _ => {}
         }
-        Ok(schema)
+        Ok(())
     }
 
     /// What a reference leads to.
@@ -409,18 +480,15 @@ impl<'c> Compiler<'c> {
         if !self.resources.contains_key(&url) {
             self.load(&url)?;
         }
-        let Some(root) = self.resources.get(&url).cloned() else {
-            return Err(unloadable(&url));
-        };
+        let Some(root) = self.beginning(&url) else { return Err(unloadable(&url)) };
         if self.unfollowed.contains(&url) {
             return self.schema(root);
         }
         if fragment.is_empty() || fragment.starts_with('/') {
-            let at = At { pointer: format!("{}{fragment}", root.pointer), ..root };
-            if self.value(&at).is_none() {
-                return Err(format!("json-pointer in {:?} not found", format!("{url}#{fragment}")));
-            }
-            return self.schema(at);
+            return match self.at_pointer(root, &fragment) {
+                Some(at) => self.schema(at),
+                None => Err(format!("json-pointer in {:?} not found", format!("{url}#{fragment}"))),
+            };
         }
         match self.anchors.get(&(url.clone(), fragment.clone())).cloned() {
             Some(at) => self.schema(at),
@@ -442,19 +510,41 @@ impl<'c> Compiler<'c> {
                 self.compiled.warnings.push(said);
             }
             self.unfollowed.insert(url.clone());
-            Value::new(Kind::Bool(true))
+            anything()
         } else if let Some(value) = self.remote.document(url) {
             self.compiled.assumed.push(format!("the schema {url} is the chart's file of that name"));
             value
         } else {
             self.compiled.assumed.push(format!("the schema {url} is not followed"));
             self.unfollowed.insert(url.clone());
-            Value::new(Kind::Bool(true))
+            anything()
         };
         let draft =
             value.map().and_then(|map| text(map, "$schema")).and_then(Draft::named).unwrap_or(Draft::D2020);
-        self.add(url, &value, draft);
+        self.add(url, value, draft);
         Ok(())
+    }
+}
+
+/// Adds the JSON pointer from a value to one below it; whether there is one.
+fn pointer_to(from: &Value, to: &Value, pointer: &mut String) -> bool {
+    if std::ptr::eq(from, to) {
+        return true;
+    }
+    let length = pointer.len();
+    let mut is_below = |part: &str, value: &Value| {
+        pointer.push('/');
+        pointer.push_str(part);
+        let found = pointer_to(value, to, pointer);
+        if !found {
+            pointer.truncate(length);
+        }
+        found
+    };
+    match &from.kind {
+        Kind::Map(map) => map.iter().any(|(key, value)| is_below(&escaped(key), value)),
+        Kind::List(items) => items.iter().enumerate().any(|(index, item)| is_below(&index.to_string(), item)),
+        _ => false,
     }
 }
 

@@ -1,199 +1,322 @@
 //! The keywords of one schema.
 
-use super::{Additional, At, Compiler, Draft, Id, Needs, Result, Schema, escaped, text};
+use super::{Additional, At, Compiler, Draft, Id, Needs, Rare, Result, Schema};
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What a schema says, by keyword.
+#[derive(Default)]
+struct Keywords<'c> {
+    reference: Option<&'c Value>,
+    recursive_reference: Option<&'c Value>,
+    dynamic_reference: Option<&'c Value>,
+    recursive_anchor: Option<&'c Value>,
+    dynamic_anchor: Option<&'c Value>,
+    all_of: Option<&'c Value>,
+    any_of: Option<&'c Value>,
+    one_of: Option<&'c Value>,
+    not: Option<&'c Value>,
+    condition: Option<&'c Value>,
+    then: Option<&'c Value>,
+    otherwise: Option<&'c Value>,
+    properties: Option<&'c Value>,
+    pattern_properties: Option<&'c Value>,
+    additional_properties: Option<&'c Value>,
+    property_names: Option<&'c Value>,
+    dependencies: Option<&'c Value>,
+    dependent_schemas: Option<&'c Value>,
+    dependent_required: Option<&'c Value>,
+    required: Option<&'c Value>,
+    min_properties: Option<&'c Value>,
+    max_properties: Option<&'c Value>,
+    items: Option<&'c Value>,
+    prefix_items: Option<&'c Value>,
+    additional_items: Option<&'c Value>,
+    contains: Option<&'c Value>,
+    min_contains: Option<&'c Value>,
+    max_contains: Option<&'c Value>,
+    min_items: Option<&'c Value>,
+    max_items: Option<&'c Value>,
+    unique_items: Option<&'c Value>,
+    unevaluated_items: Option<&'c Value>,
+    unevaluated_properties: Option<&'c Value>,
+    types: Option<&'c Value>,
+    constant: Option<&'c Value>,
+    enumeration: Option<&'c Value>,
+    multiple_of: Option<&'c Value>,
+    minimum: Option<&'c Value>,
+    maximum: Option<&'c Value>,
+    exclusive_minimum: Option<&'c Value>,
+    exclusive_maximum: Option<&'c Value>,
+    min_length: Option<&'c Value>,
+    max_length: Option<&'c Value>,
+    pattern: Option<&'c Value>,
+    format: Option<&'c Value>,
+    /// Whether it says anything that few schemas do.
+    is_rare: bool,
+}
+
+impl<'c> Keywords<'c> {
+    fn of(map: &'c Map) -> Keywords<'c> {
+        let mut all = Keywords::default();
+        for (key, value) in map {
+            let (keyword, is_rare) = match &**key {
+                "$ref" => (&mut all.reference, false),
+                "allOf" => (&mut all.all_of, false),
+                "anyOf" => (&mut all.any_of, false),
+                "oneOf" => (&mut all.one_of, false),
+                "properties" => (&mut all.properties, false),
+                "additionalProperties" => (&mut all.additional_properties, false),
+                "required" => (&mut all.required, false),
+                "items" => (&mut all.items, false),
+                "type" => (&mut all.types, false),
+                "enum" => (&mut all.enumeration, false),
+                "$recursiveRef" => (&mut all.recursive_reference, true),
+                "$dynamicRef" => (&mut all.dynamic_reference, true),
+                "$recursiveAnchor" => (&mut all.recursive_anchor, true),
+                "$dynamicAnchor" => (&mut all.dynamic_anchor, true),
+                "not" => (&mut all.not, true),
+                "if" => (&mut all.condition, true),
+                "then" => (&mut all.then, true),
+                "else" => (&mut all.otherwise, true),
+                "patternProperties" => (&mut all.pattern_properties, true),
+                "propertyNames" => (&mut all.property_names, true),
+                "dependencies" => (&mut all.dependencies, true),
+                "dependentSchemas" => (&mut all.dependent_schemas, true),
+                "dependentRequired" => (&mut all.dependent_required, true),
+                "minProperties" => (&mut all.min_properties, true),
+                "maxProperties" => (&mut all.max_properties, true),
+                "prefixItems" => (&mut all.prefix_items, true),
+                "additionalItems" => (&mut all.additional_items, true),
+                "contains" => (&mut all.contains, true),
+                "minContains" => (&mut all.min_contains, true),
+                "maxContains" => (&mut all.max_contains, true),
+                "minItems" => (&mut all.min_items, true),
+                "maxItems" => (&mut all.max_items, true),
+                "uniqueItems" => (&mut all.unique_items, true),
+                "unevaluatedItems" => (&mut all.unevaluated_items, true),
+                "unevaluatedProperties" => (&mut all.unevaluated_properties, true),
+                "const" => (&mut all.constant, true),
+                "multipleOf" => (&mut all.multiple_of, true),
+                "minimum" => (&mut all.minimum, true),
+                "maximum" => (&mut all.maximum, true),
+                "exclusiveMinimum" => (&mut all.exclusive_minimum, true),
+                "exclusiveMaximum" => (&mut all.exclusive_maximum, true),
+                "minLength" => (&mut all.min_length, true),
+                "maxLength" => (&mut all.max_length, true),
+                "pattern" => (&mut all.pattern, true),
+                "format" => (&mut all.format, true),
+                _ => continue,
+            };
+            *keyword = Some(value);
+            all.is_rare |= is_rare;
+        }
+        // Then they are a list.
+        all.is_rare |= matches!(all.items.map(|value| &value.kind), Some(Kind::List(_)));
+        all
+    }
+}
 
 /// A schema that is read.
 pub(super) struct SchemaReading<'r, 'c> {
-    pub(super) compiler: &'r mut Compiler<'c>,
-    pub(super) at: &'r At,
-    pub(super) map: &'r Map,
-    pub(super) schema: &'r mut Schema,
-    pub(super) draft: Draft,
+    compiler: &'r mut Compiler<'c>,
+    at: &'r At<'c>,
+    keywords: Keywords<'c>,
+    draft: Draft,
+    schema: Schema,
+    rare: Rare,
 }
 
-impl SchemaReading<'_, '_> {
-    pub(super) fn all(&mut self) -> Result<()> {
-        let resource = self.schema.resource.clone();
-        if let Some(reference) = text(self.map, "$ref") {
-            self.schema.reference = Some(self.compiler.reference(&resource, reference)?);
+fn text(value: Option<&Value>) -> Option<&str> {
+    match &value?.kind {
+        Kind::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn flag(value: Option<&Value>) -> bool {
+    matches!(value.map(|value| &value.kind), Some(Kind::Bool(true)))
+}
+
+fn number(value: Option<&Value>) -> Option<f64> {
+    match value?.kind {
+        Kind::Float(value) => Some(value),
+        Kind::Int(value) => Some(value as f64),
+        _ => None,
+    }
+}
+
+fn count(value: Option<&Value>) -> Option<usize> {
+    number(value).filter(|value| value.fract() == 0.0).map(|value| value as usize)
+}
+
+/// A text, or those of a list.
+fn texts(value: &Value) -> impl Iterator<Item = Arc<str>> {
+    let all = match &value.kind {
+        Kind::List(items) => &***items,
+        Kind::Text(_) => std::slice::from_ref(value),
+        _ => &[],
+    };
+    all.iter().filter_map(|item| match &item.kind {
+        Kind::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+impl<'r, 'c> SchemaReading<'r, 'c> {
+    pub(super) fn new(
+        compiler: &'r mut Compiler<'c>,
+        at: &'r At<'c>,
+        map: &'c Map,
+    ) -> SchemaReading<'r, 'c> {
+        let draft = compiler.documents[at.document].draft;
+        let schema = Schema::of(draft, at.resource.clone());
+        SchemaReading { compiler, at, keywords: Keywords::of(map), draft, schema, rare: Rare::default() }
+    }
+
+    pub(super) fn all(mut self) -> Result<Schema> {
+        if let Some(reference) = text(self.keywords.reference) {
+            self.schema.reference = Some(self.reference(reference)?);
             if self.draft < Draft::D2019 {
-                return Ok(());
+                return Ok(self.schema);
             }
         }
         self.applicators()?;
         self.objects()?;
         self.arrays()?;
         self.scalars()?;
-        if self.draft >= Draft::D2019 {
-            if let Some(reference) = text(self.map, "$recursiveRef") {
-                self.schema.recursive = Some(self.compiler.reference(&resource, reference)?);
-            }
-            self.schema.recursive_anchor = self.flag("$recursiveAnchor");
-            self.schema.unevaluated_items = self.below("unevaluatedItems")?;
-            self.schema.unevaluated_properties = self.below("unevaluatedProperties")?;
+        if self.keywords.is_rare {
+            self.later()?;
+            self.schema.rare = Some(Box::new(self.rare));
         }
-        if self.draft >= Draft::D2020 {
-            if let Some(reference) = text(self.map, "$dynamicRef") {
-                let id = self.compiler.reference(&resource, reference)?;
-                let anchor = reference.split_once('#').map_or("", |(_, anchor)| anchor);
-                let anchor = if anchor.starts_with('/') { "" } else { anchor };
-                self.schema.dynamic = Some((id, anchor.to_owned()));
-            }
-            text(self.map, "$dynamicAnchor").unwrap_or_default().clone_into(&mut self.schema.dynamic_anchor);
-        }
-        Ok(())
+        Ok(self.schema)
     }
 
-    pub(super) fn at(&mut self, path: &str) -> Result<Id> {
-        let at = At { pointer: format!("{}/{path}", self.at.pointer), document: self.at.document.clone() };
-        self.compiler.schema(at)
+    fn reference(&mut self, written: &str) -> Result<Id> {
+        self.compiler.reference(&self.at.resource, written)
     }
 
-    fn below(&mut self, key: &str) -> Result<Option<Id>> {
-        if self.map.contains_key(key) { self.at(key).map(Some) } else { Ok(None) }
+    /// A schema right below a place.
+    fn inside(&mut self, at: &At<'c>, value: &'c Value) -> Result<Id> {
+        let inside = self.compiler.inside(at, value);
+        self.compiler.schema(inside)
     }
 
-    fn list(&mut self, key: &str) -> Result<Vec<Id>> {
-        let Some(Kind::List(items)) = self.map.get(key).map(|value| &value.kind) else {
-            return Ok(Vec::new());
-        };
-        (0..items.len()).map(|index| self.at(&format!("{key}/{index}"))).collect()
+    fn below(&mut self, value: Option<&'c Value>) -> Result<Option<Id>> {
+        let at = self.at;
+        value.map(|value| self.inside(at, value)).transpose()
     }
 
-    pub(super) fn named(&mut self, key: &str) -> Result<BTreeMap<String, Id>> {
-        let Some(map) = self.map.get(key).and_then(Value::map) else {
-            return Ok(BTreeMap::new());
-        };
-        map.keys().map(|name| Ok((name.to_string(), self.at(&format!("{key}/{}", escaped(name)))?))).collect()
+    fn list(&mut self, value: Option<&'c Value>) -> Result<Vec<Id>> {
+        let Some(value) = value else { return Ok(Vec::new()) };
+        let Kind::List(items) = &value.kind else { return Ok(Vec::new()) };
+        let around = self.compiler.inside(self.at, value);
+        items.iter().map(|item| self.inside(&around, item)).collect()
     }
 
-    fn additional(&mut self, key: &str) -> Result<Option<Additional>> {
-        match self.map.get(key).map(|value| &value.kind) {
+    fn named(&mut self, value: Option<&'c Value>) -> Result<Vec<(Arc<str>, Id)>> {
+        let Some(value) = value else { return Ok(Vec::new()) };
+        let Some(map) = value.map() else { return Ok(Vec::new()) };
+        let around = self.compiler.inside(self.at, value);
+        map.iter().map(|(name, value)| Ok((name.clone(), self.inside(&around, value)?))).collect()
+    }
+
+    fn additional(&mut self, value: Option<&'c Value>) -> Result<Option<Additional>> {
+        match value.map(|value| &value.kind) {
             None => Ok(None),
             Some(Kind::Bool(allowed)) => Ok(Some(Additional::Allowed(*allowed))),
-            Some(_) => Ok(Some(Additional::As(self.at(key)?))),
+            Some(_) => Ok(self.below(value)?.map(Additional::As)),
         }
     }
 
-    fn flag(&self, key: &str) -> bool {
-        matches!(self.map.get(key).map(|value| &value.kind), Some(Kind::Bool(true)))
-    }
-
-    fn number(&self, key: &str) -> Option<f64> {
-        match self.map.get(key)?.kind {
-            Kind::Float(value) => Some(value),
-            Kind::Int(value) => Some(value as f64),
-            _ => None,
-        }
-    }
-
-    fn count(&self, key: &str) -> Option<usize> {
-        self.number(key).filter(|value| value.fract() == 0.0).map(|value| value as usize)
-    }
-
-    fn texts(value: &Value) -> Vec<String> {
-        match &value.kind {
-            Kind::List(items) => {
-                let text = |item: &Value| match &item.kind {
-                    Kind::Text(text) => Some(text.to_string()),
-                    _ => None,
-                };
-                items.iter().filter_map(text).collect()
-            }
-            Kind::Text(text) => vec![text.to_string()],
-            _ => Vec::new(),
-        }
-    }
-
-    pub(super) fn regexp(&self, key: &str, pattern: &str) -> Result<Arc<GoRegexp>> {
+    fn regexp(&self, key: &str, pattern: &str) -> Result<Arc<GoRegexp>> {
         GoRegexp::new(pattern).map(Arc::new).map_err(|error| {
-            format!(
-                "invalid regex {pattern:?} at {:?}: {error}",
-                format!("{}#{}/{key}", self.at.document, self.at.pointer)
-            )
+            let at = format!("{}/{key}", self.compiler.url(self.at));
+            format!("invalid regex {pattern:?} at {at:?}: {error}")
         })
     }
 
     fn applicators(&mut self) -> Result<()> {
-        self.schema.all_of = self.list("allOf")?;
-        self.schema.any_of = self.list("anyOf")?;
-        self.schema.one_of = self.list("oneOf")?;
-        self.schema.not = self.below("not")?;
+        self.schema.all_of = self.list(self.keywords.all_of)?;
+        self.schema.any_of = self.list(self.keywords.any_of)?;
+        self.schema.one_of = self.list(self.keywords.one_of)?;
+        self.rare.not = self.below(self.keywords.not)?;
         if self.draft >= Draft::D7 {
-            self.schema.condition = self.below("if")?;
-            if self.schema.condition.is_some() {
-                self.schema.then = self.below("then")?;
-                self.schema.otherwise = self.below("else")?;
+            self.rare.condition = self.below(self.keywords.condition)?;
+            if self.rare.condition.is_some() {
+                self.rare.then = self.below(self.keywords.then)?;
+                self.rare.otherwise = self.below(self.keywords.otherwise)?;
             }
         }
         Ok(())
     }
 
     fn objects(&mut self) -> Result<()> {
-        self.schema.properties = self.named("properties")?;
-        for (pattern, id) in self.named("patternProperties")? {
+        self.schema.properties = self.named(self.keywords.properties)?;
+        for (pattern, id) in self.named(self.keywords.pattern_properties)? {
             let regexp = self.regexp("patternProperties", &pattern)?;
-            self.schema.pattern_properties.push((regexp, id));
+            self.rare.pattern_properties.push((regexp, id));
         }
-        self.schema.additional_properties = self.additional("additionalProperties")?;
-        if let Some(map) = self.map.get("dependencies").and_then(Value::map) {
+        self.schema.additional_properties = self.additional(self.keywords.additional_properties)?;
+        if let Some(value) = self.keywords.dependencies
+            && let Some(map) = value.map()
+        {
+            let around = self.compiler.inside(self.at, value);
             for (name, value) in map {
                 let needs = match &value.kind {
-                    Kind::List(_) => Needs::Properties(Self::texts(value)),
-                    _ => Needs::Schema(self.at(&format!("dependencies/{}", escaped(name)))?),
+                    Kind::List(_) => Needs::Properties(texts(value).collect()),
+                    _ => Needs::Schema(self.inside(&around, value)?),
                 };
-                self.schema.dependencies.insert(name.to_string(), needs);
+                self.rare.dependencies.insert(name.to_string(), needs);
             }
         }
-        self.schema.required = self.map.get("required").map(Self::texts).unwrap_or_default();
-        self.schema.min_properties = self.count("minProperties");
-        self.schema.max_properties = self.count("maxProperties");
+        self.schema.required = self.keywords.required.map(|value| texts(value).collect()).unwrap_or_default();
+        self.rare.min_properties = count(self.keywords.min_properties);
+        self.rare.max_properties = count(self.keywords.max_properties);
         if self.draft >= Draft::D6 {
-            self.schema.property_names = self.below("propertyNames")?;
+            self.rare.property_names = self.below(self.keywords.property_names)?;
         }
         if self.draft >= Draft::D2019 {
-            self.schema.dependent_schemas = self.named("dependentSchemas")?;
-            if let Some(map) = self.map.get("dependentRequired").and_then(Value::map) {
-                let lists = map.iter().map(|(name, value)| (name.to_string(), Self::texts(value)));
-                self.schema.dependent_required = lists.collect();
+            self.rare.dependent_schemas = self.named(self.keywords.dependent_schemas)?;
+            if let Some(map) = self.keywords.dependent_required.and_then(Value::map) {
+                let lists = map.iter().map(|(name, value)| (name.to_string(), texts(value).collect()));
+                self.rare.dependent_required = lists.collect();
             }
         }
         Ok(())
     }
 
     fn arrays(&mut self) -> Result<()> {
+        let items = self.keywords.items;
         if self.draft < Draft::D2020 {
-            match self.map.get("items").map(|value| &value.kind) {
+            match items.map(|value| &value.kind) {
                 Some(Kind::List(_)) => {
-                    self.schema.prefix_items = self.list("items")?;
-                    self.schema.additional_items = self.additional("additionalItems")?;
+                    self.rare.prefix_items = self.list(items)?;
+                    self.rare.additional_items = self.additional(self.keywords.additional_items)?;
                 }
-                Some(_) => self.schema.items = self.below("items")?,
+                Some(_) => self.schema.items = self.below(items)?,
                 None => {}
             }
         } else {
-            self.schema.prefix_items = self.list("prefixItems")?;
-            self.schema.items = self.below("items")?;
+            self.rare.prefix_items = self.list(self.keywords.prefix_items)?;
+            self.schema.items = self.below(items)?;
         }
         if self.draft >= Draft::D6 {
-            self.schema.contains = self.below("contains")?;
+            self.rare.contains = self.below(self.keywords.contains)?;
         }
-        if self.draft >= Draft::D2019 && self.schema.contains.is_some() {
-            self.schema.min_contains = self.count("minContains");
-            self.schema.max_contains = self.count("maxContains");
+        if self.draft >= Draft::D2019 && self.rare.contains.is_some() {
+            self.rare.min_contains = count(self.keywords.min_contains);
+            self.rare.max_contains = count(self.keywords.max_contains);
         }
-        self.schema.min_items = self.count("minItems");
-        self.schema.max_items = self.count("maxItems");
-        self.schema.unique_items = self.flag("uniqueItems");
+        self.rare.min_items = count(self.keywords.min_items);
+        self.rare.max_items = count(self.keywords.max_items);
+        self.rare.unique_items = flag(self.keywords.unique_items);
         Ok(())
     }
 
     fn scalars(&mut self) -> Result<()> {
-        self.schema.types = self.map.get("type").map(Self::texts).unwrap_or_default();
+        self.schema.types = self.keywords.types.map(|value| texts(value).collect()).unwrap_or_default();
         let known = ["array", "boolean", "integer", "number", "null", "object", "string"];
         if let Some(bad) =
             self.schema.types.iter().find(|name| self.compiler.of_3 && !known.contains(&&***name))
@@ -203,28 +326,50 @@ impl SchemaReading<'_, '_> {
                 known.join(" ")
             ));
         }
+        if let Some(Kind::List(items)) = self.keywords.enumeration.map(|value| &value.kind) {
+            self.schema.enumeration = Some(items.clone());
+        }
+        Ok(())
+    }
+
+    /// What few schemas say and no other place of the schema waits for.
+    fn later(&mut self) -> Result<()> {
+        let Keywords { minimum, maximum, exclusive_minimum, exclusive_maximum, .. } = self.keywords;
         if self.draft >= Draft::D6 {
-            self.schema.constant = self.map.get("const").cloned();
+            self.rare.constant = self.keywords.constant.cloned();
         }
-        if let Some(Kind::List(items)) = self.map.get("enum").map(|value| &value.kind) {
-            self.schema.enumeration = Some((**items).clone());
-        }
-        self.schema.multiple_of = self.number("multipleOf");
-        (self.schema.maximum, self.schema.exclusive_maximum) = match self.flag("exclusiveMaximum") {
-            true => (None, self.number("maximum")),
-            false => (self.number("maximum"), self.number("exclusiveMaximum")),
+        self.rare.multiple_of = number(self.keywords.multiple_of);
+        (self.rare.maximum, self.rare.exclusive_maximum) = match flag(exclusive_maximum) {
+            true => (None, number(maximum)),
+            false => (number(maximum), number(exclusive_maximum)),
         };
-        (self.schema.minimum, self.schema.exclusive_minimum) = match self.flag("exclusiveMinimum") {
-            true => (None, self.number("minimum")),
-            false => (self.number("minimum"), self.number("exclusiveMinimum")),
+        (self.rare.minimum, self.rare.exclusive_minimum) = match flag(exclusive_minimum) {
+            true => (None, number(minimum)),
+            false => (number(minimum), number(exclusive_minimum)),
         };
-        self.schema.min_length = self.count("minLength");
-        self.schema.max_length = self.count("maxLength");
-        if let Some(pattern) = text(self.map, "pattern") {
-            self.schema.pattern = Some((self.regexp("pattern", pattern)?, pattern.to_owned()));
+        self.rare.min_length = count(self.keywords.min_length);
+        self.rare.max_length = count(self.keywords.max_length);
+        if let Some(pattern) = text(self.keywords.pattern) {
+            self.rare.pattern = Some((self.regexp("pattern", pattern)?, pattern.to_owned()));
         }
         if self.draft < Draft::D2019 {
-            self.schema.format = text(self.map, "format").map(str::to_owned);
+            self.rare.format = text(self.keywords.format).map(str::to_owned);
+            return Ok(());
+        }
+        if let Some(reference) = text(self.keywords.recursive_reference) {
+            self.rare.recursive = Some(self.reference(reference)?);
+        }
+        self.rare.recursive_anchor = flag(self.keywords.recursive_anchor);
+        self.rare.unevaluated_items = self.below(self.keywords.unevaluated_items)?;
+        self.rare.unevaluated_properties = self.below(self.keywords.unevaluated_properties)?;
+        if self.draft >= Draft::D2020 {
+            if let Some(reference) = text(self.keywords.dynamic_reference) {
+                let id = self.reference(reference)?;
+                let anchor = reference.split_once('#').map_or("", |(_, anchor)| anchor);
+                let anchor = if anchor.starts_with('/') { "" } else { anchor };
+                self.rare.dynamic = Some((id, anchor.to_owned()));
+            }
+            text(self.keywords.dynamic_anchor).unwrap_or_default().clone_into(&mut self.rare.dynamic_anchor);
         }
         Ok(())
     }

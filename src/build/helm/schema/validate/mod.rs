@@ -2,7 +2,7 @@
 
 mod values;
 
-use super::compile::{Additional, Compiled, Draft, Id, Needs, Schema};
+use super::compile::{Additional, Compiled, Draft, Id, Needs, Rare, Schema};
 use crate::build::helm::value::{Kind, Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ impl<'v> Validator<'v> {
         let mut run = ValidationRun { scope, schema, value, needs, rest, faults: Vec::new() };
         if let Some(reference) = schema.reference {
             let checked = self.reference(&mut run, reference);
-            if schema.draft < Some(Draft::D2019) {
+            if schema.draft < Draft::D2019 {
                 return match checked {
                     None => Ok(run.rest),
                     Some(fault) => Err(Box::new(fault)),
@@ -213,15 +213,16 @@ impl<'v> Validator<'v> {
     }
 
     fn references(&mut self, run: &mut ValidationRun<'_>) {
-        if let Some(id) = run.schema.recursive {
-            let id =
-                if self.compiled.schemas[id].recursive_anchor { self.outermost(run.scope, id) } else { id };
+        let Some(rare) = &run.schema.rare else { return };
+        if let Some(id) = rare.recursive {
+            let id = if self.is_recursive_anchor(id) { self.outermost(run.scope, id) } else { id };
             let fault = self.reference(run, id);
             run.faults.extend(fault);
         }
-        if let Some((id, anchor)) = &run.schema.dynamic {
+        if let Some((id, anchor)) = &rare.dynamic {
             let mut id = *id;
-            if !anchor.is_empty() && self.compiled.schemas[id].dynamic_anchor == *anchor {
+            let own = self.compiled.schemas[id].rare.as_ref().map_or("", |rare| &rare.dynamic_anchor);
+            if !anchor.is_empty() && own == anchor {
                 id = self.dynamic(run.scope, anchor, id);
             }
             let fault = self.reference(run, id);
@@ -229,11 +230,15 @@ impl<'v> Validator<'v> {
         }
     }
 
+    fn is_recursive_anchor(&self, id: Id) -> bool {
+        self.compiled.schemas[id].rare.as_ref().is_some_and(|rare| rare.recursive_anchor)
+    }
+
     fn outermost(&self, scope: &Scope<'_>, fallback: Id) -> Id {
         let mut found = fallback;
         let mut at = Some(scope);
         while let Some(scope) = at {
-            if self.compiled.schemas[scope.id].recursive_anchor {
+            if self.is_recursive_anchor(scope.id) {
                 found = scope.id;
             }
             at = scope.parent;
@@ -256,24 +261,32 @@ impl<'v> Validator<'v> {
 
     fn object(&mut self, run: &mut ValidationRun<'_>, map: &Map) {
         let schema = run.schema;
+        let rare = schema.rare.as_deref();
         let count = map.len();
-        if let Some(wanted) = schema.min_properties.filter(|wanted| count < *wanted) {
+        if let Some(wanted) = rare.and_then(|rare| rare.min_properties).filter(|wanted| count < *wanted) {
             run.faults.push(self.fault(Wrong::MinProperties(count, wanted)));
         }
-        if let Some(wanted) = schema.max_properties.filter(|wanted| count > *wanted) {
+        if let Some(wanted) = rare.and_then(|rare| rare.max_properties).filter(|wanted| count > *wanted) {
             run.faults.push(self.fault(Wrong::MaxProperties(count, wanted)));
         }
-        let missing = |wanted: &[String]| -> Vec<String> {
-            wanted.iter().filter(|name| !map.contains_key(&***name)).cloned().collect()
-        };
-        let lacking = missing(&schema.required);
+        let lacking = missing(map, &schema.required);
         if !lacking.is_empty() {
             run.faults.push(self.fault(Wrong::Required(lacking)));
         }
-        for (name, needs) in schema.dependencies.iter().filter(|(name, _)| map.contains_key(&***name)) {
+        if let Some(rare) = rare {
+            self.dependencies(run, map, rare);
+        }
+        self.properties(run, map);
+        if let Some(rare) = rare {
+            self.names(run, map, rare);
+        }
+    }
+
+    fn dependencies(&mut self, run: &mut ValidationRun<'_>, map: &Map, rare: &Rare) {
+        for (name, needs) in rare.dependencies.iter().filter(|(name, _)| map.contains_key(&***name)) {
             match needs {
                 Needs::Properties(wanted) => {
-                    let lacking = missing(wanted);
+                    let lacking = missing(map, wanted);
                     if !lacking.is_empty() {
                         run.faults.push(self.fault(Wrong::Dependency(name.clone(), lacking)));
                     }
@@ -281,9 +294,11 @@ impl<'v> Validator<'v> {
                 Needs::Schema(id) => self.also(run, *id),
             }
         }
-        self.properties(run, map);
+    }
+
+    fn names(&mut self, run: &mut ValidationRun<'_>, map: &Map, rare: &Rare) {
         for name in map.keys() {
-            let Some(id) = schema.property_names else { break };
+            let Some(id) = rare.property_names else { break };
             let text = Value::text(name);
             let path = std::mem::take(&mut self.path);
             let faults = self.check(id, &text);
@@ -295,12 +310,11 @@ impl<'v> Validator<'v> {
                 });
             }
         }
-        for (_, id) in schema.dependent_schemas.iter().filter(|(name, _)| map.contains_key(&***name)) {
+        for (_, id) in rare.dependent_schemas.iter().filter(|(name, _)| map.contains_key(&**name)) {
             self.also(run, *id);
         }
-        for (name, wanted) in schema.dependent_required.iter().filter(|(name, _)| map.contains_key(&***name))
-        {
-            let lacking = missing(wanted);
+        for (name, wanted) in rare.dependent_required.iter().filter(|(name, _)| map.contains_key(&***name)) {
+            let lacking = missing(map, wanted);
             if !lacking.is_empty() {
                 run.faults.push(self.fault(Wrong::Dependency(name.clone(), lacking)));
             }
@@ -320,11 +334,11 @@ impl<'v> Validator<'v> {
         let mut additional = Vec::new();
         for (name, value) in map {
             let mut evaluated = false;
-            if let Some(id) = schema.properties.get(&**name) {
+            if let Some(id) = schema.property(name) {
                 evaluated = true;
-                run.faults.extend(self.below(run.scope, *id, value, name).err().map(|fault| *fault));
+                run.faults.extend(self.below(run.scope, id, value, name).err().map(|fault| *fault));
             }
-            for (pattern, id) in &schema.pattern_properties {
+            for (pattern, id) in schema.rare.iter().flat_map(|rare| &rare.pattern_properties) {
                 if pattern.is_match(name) {
                     evaluated = true;
                     run.faults.extend(self.below(run.scope, *id, value, name).err().map(|fault| *fault));
@@ -351,57 +365,62 @@ impl<'v> Validator<'v> {
 
     fn array(&mut self, run: &mut ValidationRun<'_>, items: &[Value]) {
         let schema = run.schema;
+        let Some(rare) = schema.rare.as_deref() else {
+            return self.items(run, schema.items, items);
+        };
         let count = items.len();
-        if let Some(wanted) = schema.min_items.filter(|wanted| count < *wanted) {
+        if let Some(wanted) = rare.min_items.filter(|wanted| count < *wanted) {
             run.faults.push(self.fault(Wrong::MinItems(count, wanted)));
         }
-        if let Some(wanted) = schema.max_items.filter(|wanted| count > *wanted) {
+        if let Some(wanted) = rare.max_items.filter(|wanted| count > *wanted) {
             run.faults.push(self.fault(Wrong::MaxItems(count, wanted)));
         }
-        if schema.unique_items
+        if rare.unique_items
             && let Some((one, two)) = duplicates(items)
         {
             run.faults.push(self.fault(Wrong::UniqueItems(one, two)));
         }
-        let prefix = schema.prefix_items.len().min(count);
-        for (index, (item, id)) in items.iter().zip(&schema.prefix_items).enumerate() {
+        let prefix = rare.prefix_items.len().min(count);
+        for (index, (item, id)) in items.iter().zip(&rare.prefix_items).enumerate() {
             let checked = self.below(run.scope, *id, item, &index.to_string());
             run.faults.extend(checked.err().map(|fault| *fault));
         }
-        // Behind the prefix upstream counts anew.
-        let rest = items[prefix..].iter().enumerate();
-        let own = match schema.additional_items {
+        let own = match rare.additional_items {
             Some(Additional::As(id)) => Some(id),
             Some(Additional::Allowed(_)) => None,
             None => schema.items,
         };
-        if let Some(id) = own {
-            for (index, item) in rest {
-                let checked = self.below(run.scope, id, item, &index.to_string());
-                run.faults.extend(checked.err().map(|fault| *fault));
-            }
-        } else if prefix != count && matches!(schema.additional_items, Some(Additional::Allowed(false))) {
+        // Behind the prefix upstream counts anew.
+        self.items(run, own, &items[prefix..]);
+        if prefix != count && matches!(rare.additional_items, Some(Additional::Allowed(false))) {
             run.faults.push(self.fault(Wrong::AdditionalItems(count - prefix)));
         }
-        self.contains(run, items);
+        self.contains(run, rare, items);
     }
 
-    fn contains(&mut self, run: &mut ValidationRun<'_>, items: &[Value]) {
-        let schema = run.schema;
-        let Some(id) = schema.contains else { return };
+    fn items(&mut self, run: &mut ValidationRun<'_>, id: Option<Id>, items: &[Value]) {
+        let Some(id) = id else { return };
+        for (index, item) in items.iter().enumerate() {
+            let checked = self.below(run.scope, id, item, &index.to_string());
+            run.faults.extend(checked.err().map(|fault| *fault));
+        }
+    }
+
+    fn contains(&mut self, run: &mut ValidationRun<'_>, rare: &Rare, items: &[Value]) {
+        let Some(id) = rare.contains else { return };
         let (mut causes, mut matched) = (Vec::new(), Vec::new());
         for (index, item) in items.iter().enumerate() {
             match self.below(run.scope, id, item, &index.to_string()) {
                 Ok(_) => {
                     matched.push(index);
-                    if schema.draft >= Some(Draft::D2020) {
+                    if run.schema.draft >= Draft::D2020 {
                         run.rest.items.remove(&index);
                     }
                 }
                 Err(fault) => causes.push(*fault),
             }
         }
-        match schema.min_contains {
+        match rare.min_contains {
             Some(wanted) if matched.len() < wanted => {
                 let kind = Wrong::MinContains(matched.clone(), wanted);
                 run.faults.push(ValidationFault { causes, ..self.fault(kind) });
@@ -411,23 +430,23 @@ impl<'v> Validator<'v> {
             }
             _ => {}
         }
-        if let Some(wanted) = schema.max_contains.filter(|wanted| matched.len() > *wanted) {
+        if let Some(wanted) = rare.max_contains.filter(|wanted| matched.len() > *wanted) {
             run.faults.push(self.fault(Wrong::MaxContains(matched, wanted)));
         }
     }
 
     fn string(&mut self, run: &mut ValidationRun<'_>, text: &str) {
-        let schema = run.schema;
-        if schema.min_length.is_some() || schema.max_length.is_some() {
+        let Some(rare) = run.schema.rare.as_deref() else { return };
+        if rare.min_length.is_some() || rare.max_length.is_some() {
             let length = text.chars().count();
-            if let Some(wanted) = schema.min_length.filter(|wanted| length < *wanted) {
+            if let Some(wanted) = rare.min_length.filter(|wanted| length < *wanted) {
                 run.faults.push(self.fault(Wrong::MinLength(length, wanted)));
             }
-            if let Some(wanted) = schema.max_length.filter(|wanted| length > *wanted) {
+            if let Some(wanted) = rare.max_length.filter(|wanted| length > *wanted) {
                 run.faults.push(self.fault(Wrong::MaxLength(length, wanted)));
             }
         }
-        if let Some((regexp, pattern)) = &schema.pattern
+        if let Some((regexp, pattern)) = &rare.pattern
             && !regexp.is_match(text)
         {
             run.faults.push(self.fault(Wrong::Pattern(text.to_owned(), pattern.clone())));
@@ -435,20 +454,20 @@ impl<'v> Validator<'v> {
     }
 
     fn number(&mut self, run: &mut ValidationRun<'_>, number: f64) {
-        let schema = run.schema;
-        if let Some(wanted) = schema.minimum.filter(|wanted| number < *wanted) {
+        let Some(rare) = run.schema.rare.as_deref() else { return };
+        if let Some(wanted) = rare.minimum.filter(|wanted| number < *wanted) {
             run.faults.push(self.fault(Wrong::Minimum(number, wanted)));
         }
-        if let Some(wanted) = schema.maximum.filter(|wanted| number > *wanted) {
+        if let Some(wanted) = rare.maximum.filter(|wanted| number > *wanted) {
             run.faults.push(self.fault(Wrong::Maximum(number, wanted)));
         }
-        if let Some(wanted) = schema.exclusive_minimum.filter(|wanted| number <= *wanted) {
+        if let Some(wanted) = rare.exclusive_minimum.filter(|wanted| number <= *wanted) {
             run.faults.push(self.fault(Wrong::ExclusiveMinimum(number, wanted)));
         }
-        if let Some(wanted) = schema.exclusive_maximum.filter(|wanted| number >= *wanted) {
+        if let Some(wanted) = rare.exclusive_maximum.filter(|wanted| number >= *wanted) {
             run.faults.push(self.fault(Wrong::ExclusiveMaximum(number, wanted)));
         }
-        if let Some(wanted) = schema.multiple_of.filter(|wanted| !is_multiple(number, *wanted)) {
+        if let Some(wanted) = rare.multiple_of.filter(|wanted| !is_multiple(number, *wanted)) {
             run.faults.push(self.fault(Wrong::MultipleOf(number, wanted)));
         }
     }
@@ -456,7 +475,8 @@ impl<'v> Validator<'v> {
     fn conditions(&mut self, run: &mut ValidationRun<'_>) {
         let schema = run.schema;
         let needs = run.wants_rest();
-        if let Some(id) = schema.not
+        let rare = schema.rare.as_deref();
+        if let Some(id) = rare.and_then(|rare| rare.not)
             && let Ok(rest) = self.same(run.scope, id, run.value, needs)
         {
             run.rest.keep(&rest);
@@ -491,13 +511,15 @@ impl<'v> Validator<'v> {
             }
         }
         self.one_of(run, needs);
-        if let Some(id) = schema.condition {
+        if let Some(rare) = rare
+            && let Some(id) = rare.condition
+        {
             let branch = match self.same(run.scope, id, run.value, needs) {
                 Ok(rest) => {
                     run.rest.keep(&rest);
-                    schema.then
+                    rare.then
                 }
-                Err(_) => schema.otherwise,
+                Err(_) => rare.otherwise,
             };
             if let Some(id) = branch {
                 self.also(run, id);
@@ -528,14 +550,15 @@ impl<'v> Validator<'v> {
     }
 
     fn unevaluated(&mut self, run: &mut ValidationRun<'_>) {
-        if let (Some(id), Kind::Map(map)) = (run.schema.unevaluated_properties, &run.value.kind) {
+        let Some(rare) = &run.schema.rare else { return };
+        if let (Some(id), Kind::Map(map)) = (rare.unevaluated_properties, &run.value.kind) {
             for name in std::mem::take(&mut run.rest.properties) {
                 if let Some(value) = map.get(&*name) {
                     run.faults.extend(self.below(run.scope, id, value, &name).err().map(|fault| *fault));
                 }
             }
         }
-        if let (Some(id), Kind::List(items)) = (run.schema.unevaluated_items, &run.value.kind) {
+        if let (Some(id), Kind::List(items)) = (rare.unevaluated_items, &run.value.kind) {
             for index in std::mem::take(&mut run.rest.items) {
                 if let Some(value) = items.get(index) {
                     let checked = self.below(run.scope, id, value, &index.to_string());
@@ -562,16 +585,24 @@ impl ValidationRun<'_> {
     }
 }
 
+/// Those of a map's keys that it lacks.
+fn missing(map: &Map, wanted: &[Arc<str>]) -> Vec<String> {
+    wanted.iter().filter(|name| !map.contains_key(&***name)).map(ToString::to_string).collect()
+}
+
 fn start(schema: &Schema, value: &Value, needs: bool) -> Rest {
     let mut rest = Rest::default();
+    let rare = schema.rare.as_deref();
+    let is_asked = |asked: fn(&Rare) -> Option<Id>| needs || rare.and_then(asked).is_some();
     match &value.kind {
-        Kind::Map(map) if needs || schema.unevaluated_properties.is_some() => {
+        Kind::Map(map) if is_asked(|rare| rare.unevaluated_properties) => {
             rest.properties = map.keys().map(ToString::to_string).collect();
         }
-        Kind::List(items) if needs || schema.unevaluated_items.is_some() => {
-            let evaluated = match (&schema.additional_items, schema.items) {
+        Kind::List(items) if is_asked(|rare| rare.unevaluated_items) => {
+            let additional = rare.and_then(|rare| rare.additional_items.as_ref());
+            let evaluated = match (additional, schema.items) {
                 (Some(_), _) | (None, Some(_)) => items.len(),
-                (None, None) => schema.prefix_items.len(),
+                (None, None) => rare.map_or(0, |rare| rare.prefix_items.len()),
             };
             rest.items = (evaluated..items.len()).collect();
         }

@@ -4,6 +4,7 @@ use super::Wrong;
 use crate::build::helm::schema::compile::Schema;
 use crate::build::helm::schema::formats;
 use crate::build::helm::value::{Kind, Value};
+use std::sync::Arc;
 
 /// JSON Schema's name of a value's type.
 pub(in crate::build::helm::schema) fn type_name(value: &Value) -> &'static str {
@@ -28,11 +29,12 @@ pub(in crate::build::helm::schema) fn is_integer(value: &Value) -> bool {
 /// What ends the look at a value before anything below it is looked at.
 pub(super) fn first(schema: &Schema, value: &Value) -> Option<Wrong> {
     let own = type_name(value);
-    let fits = |wanted: &String| wanted == own || (wanted == "integer" && is_integer(value));
+    let fits = |wanted: &Arc<str>| **wanted == *own || (&**wanted == "integer" && is_integer(value));
     if !schema.types.is_empty() && !schema.types.iter().any(fits) {
-        return Some(Wrong::Type(schema.types.clone(), value.clone()));
+        return Some(Wrong::Type(schema.types.iter().map(ToString::to_string).collect(), value.clone()));
     }
-    if let Some(wanted) = &schema.constant
+    let rare = schema.rare.as_deref();
+    if let Some(wanted) = rare.and_then(|rare| rare.constant.as_ref())
         && !equal(value, wanted)
     {
         return Some(Wrong::Const(wanted.clone()));
@@ -40,9 +42,9 @@ pub(super) fn first(schema: &Schema, value: &Value) -> Option<Wrong> {
     if let Some(wanted) = &schema.enumeration
         && !wanted.iter().any(|wanted| equal(value, wanted))
     {
-        return Some(Wrong::Enum(wanted.clone()));
+        return Some(Wrong::Enum(wanted.to_vec()));
     }
-    if let (Some(format), Kind::Text(text)) = (&schema.format, &value.kind)
+    if let (Some(format), Kind::Text(text)) = (rare.and_then(|rare| rare.format.as_ref()), &value.kind)
         && let Err(why) = formats::check(format, text)
     {
         return Some(Wrong::Format(value.clone(), format.clone(), why));
