@@ -82,7 +82,7 @@ use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
 use error::refuse;
-use objects::{ChartScope, ObjectMaker};
+use objects::ObjectMaker;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -239,14 +239,13 @@ pub(crate) fn render_unless(
     }
     warnings.append(&mut coalescing.take_warnings());
     let mut rendered = with_stack(|| {
-        let mut checked = schema::Checked::default();
-        if !request.skip_schema_validation {
-            checked = schema::check(&chart, &values, line, &request.chart.prepared)?;
-            warnings.extend(checked.warnings.drain(..).map(Warning::new));
-            checked.refusal().map_or(Ok(()), Err)?;
-        }
+        let mut engine = engine_for(request);
+        let templates = templates(&chart);
+        let mut checked = check(request, &chart, &values, engine.parser(), &templates)?;
+        warnings.extend(checked.warnings.drain(..).map(Warning::new));
+        checked.refusal().map_or(Ok(()), Err)?;
         check_cluster(&chart, request)?;
-        let (mut rendered, written) = run(request, &chart, &values)?;
+        let (mut rendered, written) = run(request, &chart, &values, &mut engine, &templates)?;
         if known == Some(&rendered.digest) {
             return Ok(None);
         }
@@ -329,28 +328,26 @@ struct Template<'c> {
 }
 
 /// The templates of a chart and of those in it, in Helm's order.
-fn templates<'c>(chart: &'c Chart, scopes: &[ChartScope]) -> Vec<Template<'c>> {
+fn templates(chart: &Chart) -> Vec<Template<'_>> {
     let mut found = Vec::new();
-    let mut index = 0;
-    collect(chart, scopes, &mut index, &mut found);
+    collect(chart, chart.name(), &mut 0, &mut found);
     found.sort_by(|a, b| helm::order(&a.name, &b.name));
     // Of two files of one name Go's map keeps the last.
     found.dedup_by(|a, b| a.name == b.name);
     found
 }
 
-fn collect<'c>(chart: &'c Chart, scopes: &[ChartScope], index: &mut usize, found: &mut Vec<Template<'c>>) {
-    let scope = *index;
-    *index += 1;
+fn collect<'c>(chart: &'c Chart, path: &str, scopes: &mut usize, found: &mut Vec<Template<'c>>) {
+    let scope = *scopes;
+    *scopes += 1;
     for file in chart.templates.iter() {
         let is_partial = file.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
         if is_partial || !chart.metadata.is_library() {
-            let name = format!("{}/{}", scopes[scope].path, file.name);
-            found.push(Template { name, file, scope });
+            found.push(Template { name: format!("{path}/{}", file.name), file, scope });
         }
     }
     for inner in &chart.dependencies {
-        collect(inner, scopes, index, found);
+        collect(inner, &objects::path_of(inner, path), scopes, found);
     }
 }
 
@@ -378,21 +375,74 @@ fn failed(name: &str, failure: &TemplateFailure, assumed: Vec<String>, line: Hel
 /// Bytes of all templates of a chart; Helm bounds those of an archive alone.
 const TEMPLATES: usize = 100 << 20;
 
-/// Runs all templates.
-fn run(
-    request: &RenderRequest<'_>,
-    chart: &Chart,
-    values: &Value,
-) -> Result<(RenderedChart, Vec<Output>), RenderError> {
+/// What the templates of a release run in.
+fn engine_for(request: &RenderRequest<'_>) -> Engine {
     let line = request.helm.line;
-    let mut engine = Engine::new(&EngineRun {
+    Engine::new(&EngineRun {
         origins: request.keep != Keep::Text,
         questions: request.keep.has_questions(),
         without: unknown_functions(line),
         libraries: libraries(line),
         documents: request.chart.prepared.documents(request.chart),
         ..EngineRun::default()
-    });
+    })
+}
+
+/// Checks the values against the schemas. Templates that no render parsed so far are parsed
+/// besides, by two threads where there are two: of a process that renders one release both
+/// are half.
+fn check(
+    request: &RenderRequest<'_>,
+    chart: &Chart,
+    values: &Value,
+    parser: &TemplateParser,
+    templates: &[Template<'_>],
+) -> Result<schema::Checked, RenderError> {
+    /// Bytes of templates that pay for a thread.
+    const MANY: usize = 64 << 10;
+    let prepared = &request.chart.prepared;
+    let check = || match request.skip_schema_validation {
+        true => Ok(schema::Checked::default()),
+        false => schema::check(chart, values, request.helm.line, prepared),
+    };
+    let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
+    if rayon::current_num_threads() < 2
+        || !(MANY..=TEMPLATES).contains(&bytes)
+        || prepared.has_templates()
+    {
+        return check();
+    }
+    let next = AtomicUsize::new(0);
+    let parse = || {
+        while let Some(template) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Some(text) = template.file.text() {
+                prepared.templates(&template.name, template.file, || parser.parse(&template.name, text));
+            }
+        }
+    };
+    with_stack_beside(
+        || {
+            let checked = check();
+            match &checked {
+                Ok(fits) if fits.is_fit() => parse(),
+                // Nothing is run then.
+                _ => next.store(templates.len(), Ordering::Relaxed),
+            }
+            checked
+        },
+        parse,
+    )
+}
+
+/// Runs all templates.
+fn run(
+    request: &RenderRequest<'_>,
+    chart: &Chart,
+    values: &Value,
+    engine: &mut Engine,
+    templates: &[Template<'_>],
+) -> Result<(RenderedChart, Vec<Output>), RenderError> {
+    let line = request.helm.line;
     let mut objects =
         ObjectMaker { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
     let scopes = objects.scopes(chart, values);
@@ -400,10 +450,9 @@ fn run(
         return Err(RenderError::Unable(format!("more than forebay's bound: {bound} in a release")));
     }
     let mut rendered = RenderedChart { origins: objects.origins, ..RenderedChart::default() };
-    let templates = templates(chart, &scopes);
-    rendered.sources = add_templates(request, &mut engine, &templates)?;
+    rendered.sources = add_templates(request, engine, templates)?;
     let (mut names, mut outputs): (Vec<Arc<str>>, Vec<_>) = (Vec::new(), Vec::new());
-    for template in &templates {
+    for template in templates {
         if template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_')) {
             continue;
         }
@@ -416,7 +465,7 @@ fn run(
         data.set_key(&scope.top, "Template", own);
         let output = engine
             .run(&template.name, &scope.top)
-            .map_err(|failure| failed(&template.name, &failure, questions(&engine, &templates), line))?;
+            .map_err(|failure| failed(&template.name, &failure, questions(engine, templates), line))?;
         names.push(template.name.as_str().into());
         outputs.push(engine.without_no_value(&output));
     }
@@ -426,11 +475,11 @@ fn run(
     let written = names.into_iter().zip(bytes).zip(parts).map(|((name, bytes), parts)| (name, bytes, parts));
     let mut written: Vec<Output> = written.collect();
     written.sort_by(|a, b| a.0.cmp(&b.0));
-    rendered.assumed = questions(&engine, &templates);
+    rendered.assumed = questions(engine, templates);
     if request.keep.has_questions() {
-        let mut questions = idle::Questions::asked(&engine);
+        let mut questions = idle::Questions::asked(engine);
         if request.keep == Keep::Branches {
-            questions.pass_over(&engine, &templates, &scopes, chart);
+            questions.pass_over(engine, templates, &scopes, chart);
         }
         rendered.questions = Some(questions);
     }
@@ -447,38 +496,12 @@ fn libraries(line: HelmLine) -> Libraries {
     }
 }
 
-/// Parses the templates of a chart that was not rendered so far, by two threads where there
-/// are two: of a process that renders one release this is a third.
-fn parse_ahead(chart: &Chart, parser: &TemplateParser, templates: &[Template<'_>]) {
-    /// Bytes of templates that pay for a thread.
-    const MANY: usize = 64 << 10;
-    let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
-    if rayon::current_num_threads() < 2
-        || !(MANY..=TEMPLATES).contains(&bytes)
-        || chart.prepared.has_templates()
-    {
-        return;
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(template) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Some(text) = template.file.text() {
-                chart
-                    .prepared
-                    .templates(&template.name, template.file, || parser.parse(&template.name, text));
-            }
-        }
-    };
-    with_stack_beside(work, work);
-}
-
 /// Give the engine all templates; the files that they are.
 fn add_templates(
     request: &RenderRequest<'_>,
     engine: &mut Engine,
     templates: &[Template<'_>],
 ) -> Result<Vec<ChartFile>, RenderError> {
-    parse_ahead(request.chart, engine.parser(), templates);
     let mut sources = Vec::new();
     let mut left = TEMPLATES;
     for template in templates {

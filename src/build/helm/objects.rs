@@ -35,6 +35,11 @@ impl Default for Left {
 /// What comes from `.Capabilities.APIVersions`: no value's origin, as no release has so many.
 pub(super) const API_VERSIONS: OriginId = OriginId(u32::MAX);
 
+/// Where a chart lies that is in the one of a path.
+pub(super) fn path_of(chart: &Chart, path: &str) -> String {
+    format!("{path}/charts/{}", chart.name())
+}
+
 /// The objects of a chart and of those in it, each by its path.
 pub(super) struct ChartScope {
     /// `t/charts/s`
@@ -146,7 +151,7 @@ impl ObjectMaker<'_, '_> {
                 None => self.data.map(Vec::new(), None),
             };
             let own = self.data.values(&own);
-            let path = format!("{path}/charts/{}", inner.name());
+            let path = path_of(inner, &path);
             let below = self.scope(inner, own, path, shared.clone(), found);
             self.data.set_key(&subcharts, inner.name(), below);
         }

@@ -138,12 +138,12 @@ pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
 
 /// Runs one thing here and another beside it, as deep as this is; only the first where the
 /// system has no such thread.
-pub(crate) fn with_stack_beside(here: impl FnOnce(), beside: impl FnOnce() + Send) {
+pub(crate) fn with_stack_beside<T>(here: impl FnOnce() -> T, beside: impl FnOnce() + Send) -> T {
     std::thread::scope(|scope| {
         // Its panic is a bug here, too: the scope goes on with it.
         let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, beside);
-        here();
-    });
+        here()
+    })
 }
 
 /// As [`with_stack`], on the stack of the moment where the text can't need more: of few

@@ -33,9 +33,14 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// Whether no schema refuses anything.
+    pub(super) fn is_fit(&self) -> bool {
+        self.told.is_empty()
+    }
+
     /// The refusal, if there is one.
     pub(super) fn refusal(&mut self) -> Option<RenderError> {
-        if self.told.is_empty() {
+        if self.is_fit() {
             return None;
         }
         let mut refusal = Refusal::new(format!(
