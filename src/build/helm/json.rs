@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn values_are_read_as_json_decodes_them() {
         let read = |text: &str| serde_json::from_str::<Json>(text).map(|json| json.at(None).to_string());
-        let text = r#"{"b": [1, -2, 2.5, 18446744073709551615], "a": {"x\n": null}, "b": true, "c": "\u0061"}"#;
+        let text =
+            r#"{"b": [1, -2, 2.5, 18446744073709551615], "a": {"x\n": null}, "b": true, "c": "\u0061"}"#;
         assert_eq!(read(text).expect("JSON"), "map[a:map[x\n:<nil>] b:true c:a]");
         assert_eq!(read("[1, -2, 2.5, 1e3]").expect("JSON"), "[1 -2 2.5 1000]");
         assert!(read("{").is_err() && read("1e999").is_err());

@@ -406,10 +406,7 @@ fn check(
         false => schema::check(chart, values, request.helm.line, prepared),
     };
     let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
-    if rayon::current_num_threads() < 2
-        || !(MANY..=TEMPLATES).contains(&bytes)
-        || prepared.has_templates()
-    {
+    if rayon::current_num_threads() < 2 || !(MANY..=TEMPLATES).contains(&bytes) || prepared.has_templates() {
         return check();
     }
     let next = AtomicUsize::new(0);

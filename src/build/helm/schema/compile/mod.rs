@@ -22,7 +22,7 @@ pub(super) const OWN: &str = "file:///values.schema.json";
 const SCHEMAS: usize = 200_000;
 
 /// A schema, by its number.
-pub(super) type Id = usize;
+pub(super) type Id = u32;
 
 /// The drafts of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,13 +86,12 @@ pub(super) struct Schema {
     pub(super) resource: Arc<str>,
     pub(super) types: SmallVec<[Arc<str>; 1]>,
     pub(super) enumeration: Option<Arc<Vec<Value>>>,
-    pub(super) all_of: Vec<Id>,
-    pub(super) any_of: Vec<Id>,
-    pub(super) one_of: Vec<Id>,
+    /// `allOf`, `anyOf` and `oneOf`, where there is one.
+    pub(super) combined: Option<Box<Combined>>,
     /// In the order of their names.
-    pub(super) properties: Vec<(Arc<str>, Id)>,
+    pub(super) properties: Box<[(Arc<str>, Id)]>,
     pub(super) additional_properties: Option<Additional>,
-    pub(super) required: Vec<Arc<str>>,
+    pub(super) required: Box<[Arc<str>]>,
     pub(super) items: Option<Id>,
     pub(super) rare: Option<Box<Rare>>,
 }
@@ -107,12 +106,10 @@ impl Schema {
             resource,
             types: SmallVec::new(),
             enumeration: None,
-            all_of: Vec::new(),
-            any_of: Vec::new(),
-            one_of: Vec::new(),
-            properties: Vec::new(),
+            combined: None,
+            properties: Box::default(),
             additional_properties: None,
-            required: Vec::new(),
+            required: Box::default(),
             items: None,
             rare: None,
         }
@@ -123,6 +120,14 @@ impl Schema {
         let found = self.properties.binary_search_by(|(known, _)| (**known).cmp(name));
         found.ok().map(|index| self.properties[index].1)
     }
+}
+
+/// Schemas that a value is held against together.
+#[derive(Debug, Default)]
+pub(super) struct Combined {
+    pub(super) all_of: Vec<Id>,
+    pub(super) any_of: Vec<Id>,
+    pub(super) one_of: Vec<Id>,
 }
 
 /// What few schemas say.
@@ -204,12 +209,18 @@ pub(super) trait Remote {
 /// Schemas that values can be checked against.
 #[derive(Default)]
 pub(super) struct Compiled {
-    pub(super) schemas: Vec<Schema>,
+    schemas: Vec<Schema>,
     /// Dynamic anchors of resources.
     pub(super) dynamic_anchors: BTreeMap<(Arc<str>, String), Id>,
     /// References that were answered by a file of the chart, or by nothing.
     pub(super) assumed: Vec<String>,
     pub(super) warnings: Vec<String>,
+}
+
+impl Compiled {
+    pub(super) fn schema(&self, id: Id) -> &Schema {
+        &self.schemas[id as usize]
+    }
 }
 
 /// Schemas of one chart, while they are read.
@@ -243,7 +254,8 @@ fn metaschema(url: &str) -> Option<&'static Value> {
             texts.into_iter().map(|(url, text)| (url, (text, OnceLock::new()))).collect()
         })
         .get(url)?;
-    let read = || serde_json::from_str::<Json>(text.get()).map_or_else(|_| Value::empty(), |json| json.at(None));
+    let read =
+        || serde_json::from_str::<Json>(text.get()).map_or_else(|_| Value::empty(), |json| json.at(None));
     Some(value.get_or_init(read))
 }
 
@@ -442,7 +454,7 @@ impl<'c> Compiler<'c> {
         if self.compiled.schemas.len() >= SCHEMAS {
             return Err(format!("more than forebay's bound: {SCHEMAS} schemas"));
         }
-        let id = self.compiled.schemas.len();
+        let id = self.compiled.schemas.len() as Id;
         let draft = self.documents[at.document].draft;
         self.compiled.schemas.push(Schema::of(draft, at.resource.clone()));
         self.known.insert(at.address(), id);
@@ -463,9 +475,10 @@ impl<'c> Compiler<'c> {
 
     fn read_all(&mut self) -> Result<()> {
         while let Some((at, id)) = self.todo.pop() {
+            let index = id as usize;
             match &at.value.kind {
-                Kind::Bool(always) => self.compiled.schemas[id].always = Some(*always),
-                Kind::Map(map) => self.compiled.schemas[id] = SchemaReading::new(self, &at, map).all()?,
+                Kind::Bool(always) => self.compiled.schemas[index].always = Some(*always),
+                Kind::Map(map) => self.compiled.schemas[index] = SchemaReading::new(self, &at, map).all()?,
                 _ => {}
             }
         }

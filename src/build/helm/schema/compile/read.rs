@@ -1,6 +1,6 @@
 //! The keywords of one schema.
 
-use super::{Additional, At, Compiler, Draft, Id, Needs, Rare, Result, Schema};
+use super::{Additional, At, Combined, Compiler, Draft, Id, Needs, Rare, Result, Schema};
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use std::sync::Arc;
@@ -165,11 +165,7 @@ fn texts(value: &Value) -> impl Iterator<Item = Arc<str>> {
 }
 
 impl<'r, 'c> SchemaReading<'r, 'c> {
-    pub(super) fn new(
-        compiler: &'r mut Compiler<'c>,
-        at: &'r At<'c>,
-        map: &'c Map,
-    ) -> SchemaReading<'r, 'c> {
+    pub(super) fn new(compiler: &'r mut Compiler<'c>, at: &'r At<'c>, map: &'c Map) -> SchemaReading<'r, 'c> {
         let draft = compiler.documents[at.document].draft;
         let schema = Schema::of(draft, at.resource.clone());
         SchemaReading { compiler, at, keywords: Keywords::of(map), draft, schema, rare: Rare::default() }
@@ -238,9 +234,12 @@ impl<'r, 'c> SchemaReading<'r, 'c> {
     }
 
     fn applicators(&mut self) -> Result<()> {
-        self.schema.all_of = self.list(self.keywords.all_of)?;
-        self.schema.any_of = self.list(self.keywords.any_of)?;
-        self.schema.one_of = self.list(self.keywords.one_of)?;
+        let Keywords { all_of, any_of, one_of, .. } = self.keywords;
+        if all_of.or(any_of).or(one_of).is_some() {
+            let (all_of, any_of) = (self.list(all_of)?, self.list(any_of)?);
+            let one_of = self.list(one_of)?;
+            self.schema.combined = Some(Box::new(Combined { all_of, any_of, one_of }));
+        }
         self.rare.not = self.below(self.keywords.not)?;
         if self.draft >= Draft::D7 {
             self.rare.condition = self.below(self.keywords.condition)?;
@@ -253,7 +252,7 @@ impl<'r, 'c> SchemaReading<'r, 'c> {
     }
 
     fn objects(&mut self) -> Result<()> {
-        self.schema.properties = self.named(self.keywords.properties)?;
+        self.schema.properties = self.named(self.keywords.properties)?.into();
         for (pattern, id) in self.named(self.keywords.pattern_properties)? {
             let regexp = self.regexp("patternProperties", &pattern)?;
             self.rare.pattern_properties.push((regexp, id));

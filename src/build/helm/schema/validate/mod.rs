@@ -2,7 +2,7 @@
 
 mod values;
 
-use super::compile::{Additional, Compiled, Draft, Id, Needs, Rare, Schema};
+use super::compile::{Additional, Combined, Compiled, Draft, Id, Needs, Rare, Schema};
 use crate::build::helm::value::{Kind, Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl<'v> Validator<'v> {
 
     fn validate(&mut self, scope: &Scope<'_>, value: &Value, needs: bool) -> Checked {
         let compiled = self.compiled;
-        let schema = &compiled.schemas[scope.id];
+        let schema = compiled.schema(scope.id);
         // A circle is looked for among those of the same value.
         self.steps += 1 + scope.same;
         if self.steps > STEPS || scope.depth > DEPTH {
@@ -221,7 +221,7 @@ impl<'v> Validator<'v> {
         }
         if let Some((id, anchor)) = &rare.dynamic {
             let mut id = *id;
-            let own = self.compiled.schemas[id].rare.as_ref().map_or("", |rare| &rare.dynamic_anchor);
+            let own = self.compiled.schema(id).rare.as_ref().map_or("", |rare| &rare.dynamic_anchor);
             if !anchor.is_empty() && own == anchor {
                 id = self.dynamic(run.scope, anchor, id);
             }
@@ -231,7 +231,7 @@ impl<'v> Validator<'v> {
     }
 
     fn is_recursive_anchor(&self, id: Id) -> bool {
-        self.compiled.schemas[id].rare.as_ref().is_some_and(|rare| rare.recursive_anchor)
+        self.compiled.schema(id).rare.as_ref().is_some_and(|rare| rare.recursive_anchor)
     }
 
     fn outermost(&self, scope: &Scope<'_>, fallback: Id) -> Id {
@@ -250,7 +250,7 @@ impl<'v> Validator<'v> {
         let mut found = fallback;
         let mut at = Some(scope);
         while let Some(scope) = at {
-            let resource: &Arc<str> = &self.compiled.schemas[scope.id].resource;
+            let resource: &Arc<str> = &self.compiled.schema(scope.id).resource;
             if let Some(id) = self.compiled.dynamic_anchors.get(&(resource.clone(), anchor.to_owned())) {
                 found = *id;
             }
@@ -482,35 +482,9 @@ impl<'v> Validator<'v> {
             run.rest.keep(&rest);
             run.faults.push(self.fault(Wrong::Not));
         }
-        let mut causes = Vec::new();
-        for id in &schema.all_of {
-            match self.same(run.scope, *id, run.value, needs) {
-                Ok(rest) => run.rest.keep(&rest),
-                Err(fault) => causes.push(*fault),
-            }
+        if let Some(combined) = &schema.combined {
+            self.combined(run, combined, needs);
         }
-        if !causes.is_empty() {
-            run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AllOf) });
-        }
-        if !schema.any_of.is_empty() {
-            let (mut matched, mut causes) = (false, Vec::new());
-            for id in &schema.any_of {
-                match self.same(run.scope, *id, run.value, needs) {
-                    Ok(rest) => {
-                        run.rest.keep(&rest);
-                        matched = true;
-                        if run.rest.properties.is_empty() && run.rest.items.is_empty() {
-                            break;
-                        }
-                    }
-                    Err(fault) => causes.push(*fault),
-                }
-            }
-            if !matched {
-                run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AnyOf) });
-            }
-        }
-        self.one_of(run, needs);
         if let Some(rare) = rare
             && let Some(id) = rare.condition
         {
@@ -527,10 +501,41 @@ impl<'v> Validator<'v> {
         }
     }
 
-    fn one_of(&mut self, run: &mut ValidationRun<'_>, needs: bool) {
-        let schema = run.schema;
+    fn combined(&mut self, run: &mut ValidationRun<'_>, combined: &Combined, needs: bool) {
+        let mut causes = Vec::new();
+        for id in &combined.all_of {
+            match self.same(run.scope, *id, run.value, needs) {
+                Ok(rest) => run.rest.keep(&rest),
+                Err(fault) => causes.push(*fault),
+            }
+        }
+        if !causes.is_empty() {
+            run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AllOf) });
+        }
+        if !combined.any_of.is_empty() {
+            let (mut matched, mut causes) = (false, Vec::new());
+            for id in &combined.any_of {
+                match self.same(run.scope, *id, run.value, needs) {
+                    Ok(rest) => {
+                        run.rest.keep(&rest);
+                        matched = true;
+                        if run.rest.properties.is_empty() && run.rest.items.is_empty() {
+                            break;
+                        }
+                    }
+                    Err(fault) => causes.push(*fault),
+                }
+            }
+            if !matched {
+                run.faults.push(ValidationFault { causes, ..self.fault(Wrong::AnyOf) });
+            }
+        }
+        self.one_of(run, &combined.one_of, needs);
+    }
+
+    fn one_of(&mut self, run: &mut ValidationRun<'_>, all: &[Id], needs: bool) {
         let (mut matched, mut causes) = (None, Vec::new());
-        for (index, id) in schema.one_of.iter().enumerate() {
+        for (index, id) in all.iter().enumerate() {
             match (self.same(run.scope, *id, run.value, needs), matched) {
                 (Ok(rest), None) => {
                     run.rest.keep(&rest);
@@ -544,7 +549,7 @@ impl<'v> Validator<'v> {
                 (Err(_), Some(_)) => {}
             }
         }
-        if !schema.one_of.is_empty() && matched.is_none() {
+        if !all.is_empty() && matched.is_none() {
             run.faults.push(ValidationFault { causes, ..self.fault(Wrong::OneOf(None)) });
         }
     }
