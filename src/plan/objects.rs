@@ -127,6 +127,7 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
     effect.target = after.target.clone();
     effect.reason = match after.kustomization {
         Some(by) if kinds::is_kustomization(&by.id) => format!("applied by {}", by.id),
+        Some(by) if by.path.is_empty() => "in the build of the root".to_owned(),
         Some(by) => format!("in the build of {}", by.path),
         None => "created".to_owned(),
     };

@@ -162,7 +162,8 @@ fn transform(
             let replica = node.get("replica").filter(|replica| !is_null(*replica)).unwrap_or(node);
             let replica = entries::replica(PLUGIN, replica)?;
             let specs = specs(node)?.unwrap_or_default();
-            transform::set_replicas(&replica, &specs, resources, &mut NameIndex::default())
+            let set = transform::set_replicas(&replica, &specs, resources, &mut NameIndex::default());
+            set.or_else(|error| builder.may_name(error))
         }
         "PatchTransformer" => {
             let patch = entries::patch(PLUGIN, node)?;

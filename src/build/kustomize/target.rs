@@ -342,6 +342,11 @@ impl Builder<'_> {
             && self.record.partial.iter().any(|partial| partial.what.may_change())
     }
 
+    /// An error, unless what it names may be among what was left out.
+    pub(super) fn may_name(&self, error: Box<BuildError>) -> Result<()> {
+        if error.class == ErrorClass::Replicas && self.is_partial() { Ok(()) } else { Err(error) }
+    }
+
     /// `namespace`, `namePrefix` and `nameSuffix`.
     fn rename(&mut self, level: &BuildLevel, config: &Config, resources: &mut [Resource]) -> Result<()> {
         let file = &level.file;
@@ -395,7 +400,8 @@ impl Builder<'_> {
     ) -> Result<()> {
         let mut names = NameIndex::default();
         for replica in &level.file.replicas {
-            transform::set_replicas(replica, &config.replicas, resources, &mut names)?;
+            let set = transform::set_replicas(replica, &config.replicas, resources, &mut names);
+            set.or_else(|error| self.may_name(error))?;
             self.trace(level, "ReplicaCountTransformer", resources);
         }
         let mut images = transform::Images::new(&config.images);

@@ -79,11 +79,16 @@ struct Failed<'a> {
     held: usize,
 }
 
+/// A directory in words.
+fn directory(path: &str) -> &str {
+    if path.is_empty() { "the root" } else { path }
+}
+
 impl Failed<'_> {
     /// What fails, and what that holds back.
     fn consequence(&self) -> String {
         if !kinds::is_kustomization(&self.applied.id) {
-            return format!("the build of {} fails", self.applied.path);
+            return format!("the build of {} fails", directory(&self.applied.path));
         }
         let mut names = vec![self.applied.id.to_string()];
         names.extend(self.others.iter().take(2).map(|other| other.id.to_string()));

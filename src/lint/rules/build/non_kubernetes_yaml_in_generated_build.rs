@@ -26,7 +26,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             "move it away, ignore it in .sourceignore, or list the manifests in a kustomization.yaml"
                 .to_owned()
         };
-        let place = if failed.applied.path.is_empty() { "the root" } else { &failed.applied.path };
+        let place = super::directory(&failed.applied.path);
         let finding = report_failure(report, view, &failed, help);
         finding.why(format!(
             "{place} has no kustomization.yaml, so Flux takes every YAML file below it for a manifest: {}",

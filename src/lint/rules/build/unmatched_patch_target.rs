@@ -113,7 +113,10 @@ fn report_useless<'p>(
         .why(match kinds::is_kustomization(&applied.id) {
             true => format!("{} applies no such object, so the patch changes nothing", applied.id),
             false => {
-                format!("the build of {} has no such object, so the patch changes nothing", applied.path)
+                format!(
+                    "the build of {} has no such object, so the patch changes nothing",
+                    super::directory(&applied.path)
+                )
             }
         })
         .help(match warning.near.as_deref() {
