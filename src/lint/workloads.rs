@@ -40,7 +40,8 @@ pub(crate) struct Workloads<'a> {
     /// By group and kind.
     names: FxHashMap<&'a str, FxHashMap<&'a str, Words<NamedObject<'a>>>>,
     /// Objects of kinds without a namespace, by kind and name: a `namespace:` of a
-    /// kustomization gives them one that the API server ignores.
+    /// kustomization gives them one that the API server ignores. Those of other kinds too
+    /// that say none: whoever applies them says it.
     without_namespace: FxHashMap<&'a str, FxHashMap<&'a str, &'a Effective>>,
     /// What is there several times with different texts: which one counts is not known.
     several: FxHashSet<&'a ObjectId>,
@@ -90,8 +91,8 @@ impl AsRef<str> for NamedObject<'_> {
 pub(crate) enum TargetState<'n, 'a> {
     /// It is there.
     Here(&'a Effective),
-    /// A controller makes it of this object, or this is one of several with its name; the
-    /// keys of its data where all are known.
+    /// A controller makes it of this object, or this is one of several with its name, or
+    /// says no namespace; the keys of its data where all are known.
     Made(&'a Effective, Option<&'n [Cow<'a, str>]>),
     /// It is not here; `Some` where something may make it unseen.
     Absent(Option<UnseenCause<'a>>),
@@ -163,7 +164,7 @@ impl<'a> Workloads<'a> {
             self.references.push((object, found));
         }
         let has_none = is_cluster_scoped(id.group(), &id.kind);
-        if has_none {
+        if has_none || id.namespace.is_none() {
             self.without_namespace.entry(&id.kind).or_default().insert(&id.name, object);
         }
         let names = std::iter::once(&*id.name).chain(name_of_generator(id));
@@ -247,7 +248,8 @@ impl<'a> Workloads<'a> {
     pub(crate) fn target(&self, wanted: Name<'_>) -> TargetState<'_, 'a> {
         let Name { group, kind, namespace, name } = wanted;
         let found = self.without_namespace.get(kind).and_then(|of_kind| of_kind.get(name));
-        if let Some(object) = found.filter(|object| object.id.is(group, kind)) {
+        let found = found.filter(|object| object.id.is(group, kind)).copied();
+        if let Some(object) = found.filter(|_| is_cluster_scoped(group, kind)) {
             return TargetState::Here(object);
         }
         let openers = match self.cluster.lookup(&ApplyTarget::Local, wanted) {
@@ -266,6 +268,9 @@ impl<'a> Workloads<'a> {
         };
         if let Some(made) = self.made(wanted) {
             return TargetState::Made(made.of, made.keys.as_deref());
+        }
+        if let Some(object) = found {
+            return TargetState::Made(object, None);
         }
         if let Some(opener) = openers.iter().find(|opener| opener.cause != UnseenMakerKind::ByHand) {
             return TargetState::Absent(Some(UnseenCause::Opener(opener.cause)));
