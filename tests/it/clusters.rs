@@ -86,6 +86,55 @@ fn a_guessed_cluster_holds_what_its_root_includes() {
     assert_eq!(clusters(&scratch), json!({"main": ["root", "web", "db"]}));
 }
 
+/// What applies itself is only Flux's own part: the rest hangs on a root beside it that was
+/// applied by hand. Where that is listed, of another source, smaller, or one of two, it
+/// is none.
+#[test]
+fn a_root_applied_by_hand_stands_beside_one_that_applies_itself() {
+    let source = sync("./kube/flux").split("---").next().expect("the source").to_owned();
+    let cluster = kustomization("cluster", "path: ./kube");
+    let files = |root: &str| {
+        vec![
+            ("kube/flux/kustomization.yaml", overlay("self.yaml, source.yaml", "")),
+            ("kube/flux/self.yaml", kustomization("flux", "path: ./kube/flux")),
+            ("kube/flux/source.yaml", source.clone()),
+            ("kube/ks.yaml", root.to_owned()),
+            ("kube/kustomization.yaml", overlay("web, db", "")),
+            ("kube/web/kustomization.yaml", overlay("ks.yaml", "")),
+            ("kube/web/ks.yaml", kustomization("web", "path: ./kube/web/app")),
+            ("kube/web/app/a.yaml", config_map("web")),
+            ("kube/db/kustomization.yaml", overlay("ks.yaml", "")),
+            ("kube/db/ks.yaml", kustomization("db", "path: ./kube/db/app")),
+            ("kube/db/app/a.yaml", config_map("db")),
+        ]
+    };
+    let found = |files: &[(&str, String)]| {
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        let found = clusters(&Scratch::git(&files));
+        let mut names: Vec<String> = found
+            .as_object()
+            .expect("clusters")
+            .values()
+            .flat_map(|names| names.as_array().expect("names"))
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(found(&files(&cluster)), "cluster db flux web");
+    let other = cluster
+        .replace("name: flux-system}}", "name: apps}}")
+        .replace("name: flux-system}, path", "name: apps}, path");
+    assert_eq!(found(&files(&other)), "flux");
+    let mut listed = files(&cluster);
+    listed.push(("old/kustomization.yaml", overlay("../kube/ks.yaml", "")));
+    assert_eq!(found(&listed), "flux");
+    let mut two = files(&cluster);
+    two.push(("kube/all.yaml", kustomization("all", "path: ./kube")));
+    assert_eq!(found(&two), "flux");
+    assert_eq!(found(&files(&kustomization("cluster", "path: ./kube/db/app"))), "flux");
+}
+
 /// The same where the root cannot be built: a text is broken somewhere.
 #[test]
 fn a_broken_root_keeps_its_files() {

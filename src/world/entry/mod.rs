@@ -2,12 +2,14 @@
 //! for each form of evidence. Best first: configuration, gotk-sync.yaml, a
 //! FluxInstance, values of the flux-instance chart, helmfiles, Azure's
 //! fluxConfigurations, other installers; where none of these says it, Kustomizations that apply
-//! themselves; where nothing does, a guess.
+//! themselves, and one that is applied by hand
+//! beside such a one; where nothing does, a guess.
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
 
 mod applied_itself;
 mod azure;
+mod by_hand;
 mod guessed;
 mod helmfile;
 mod holes;
@@ -78,6 +80,7 @@ pub(super) fn find(
         let own: Vec<EntryPoint> = applied_itself::find(snapshot, overlays, memo);
         let own: Vec<EntryPoint> = own.into_iter().filter(|entry| !known(entry)).collect();
         found.entries.extend(own);
+        by_hand::add(&mut found.entries, snapshot, overlays);
     }
     if !configured.is_empty() {
         let of_config = |cluster| of_config(cluster, &found, snapshot);

@@ -67,7 +67,7 @@ fn is_needed(snapshot: &Snapshot, applied: &FxHashSet<Arc<str>>, reached: &FxHas
 }
 
 /// `spec.path` of the Kustomizations of each file.
-fn paths_by_file(snapshot: &Snapshot) -> FxHashMap<&str, Vec<String>> {
+pub(super) fn paths_by_file(snapshot: &Snapshot) -> FxHashMap<&str, Vec<String>> {
     let mut paths: FxHashMap<&str, Vec<String>> = FxHashMap::default();
     for object in snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id)) {
         if let Some(path) = object.node.get_ref().str_at("/spec/path") {
@@ -78,7 +78,7 @@ fn paths_by_file(snapshot: &Snapshot) -> FxHashMap<&str, Vec<String>> {
 }
 
 /// The files that a root applies, and those that what it applies does.
-fn closure(
+pub(super) fn closure(
     root: &str,
     tree: &str,
     paths: &FxHashMap<&str, Vec<String>>,
