@@ -86,6 +86,42 @@ fn a_guessed_cluster_holds_what_its_root_includes() {
     assert_eq!(clusters(&scratch), json!({"main": ["root", "web", "db"]}));
 }
 
+/// A bootstrap that nothing was added to hides no root that applies itself; one that applies
+/// something does, for there the other may be left over.
+#[test]
+fn a_bare_bootstrap_hides_nothing() {
+    let source = sync("./kube/flux")
+        .split("---")
+        .next()
+        .expect("the source")
+        .replace("name: flux-system, n", "name: home, n");
+    let own = |text: String| {
+        text.replace("kind: GitRepository, name: flux-system", "kind: GitRepository, name: home")
+    };
+    let root = own(kustomization("home", "path: ./kube/flux"));
+    let web = own(kustomization("web", "path: ./kube/web"));
+    let bare = [
+        ("clusters/one/flux-system/gotk-sync.yaml", &*sync("./clusters/one")),
+        ("clusters/one/flux-system/kustomization.yaml", &*overlay("gotk-sync.yaml", "")),
+        ("kube/flux/home.yaml", &*source),
+        ("kube/flux/root.yaml", &*root),
+        ("kube/flux/web.yaml", &*web),
+        ("kube/web/a.yaml", &*config_map("web")),
+    ];
+    let names = |found: Value| {
+        let found = found.as_object().expect("clusters").values().cloned().collect::<Vec<Value>>();
+        json!(found)
+    };
+    assert_eq!(names(clusters(&Scratch::git(&bare))), json!([["home", "web"], ["flux-system"]]));
+    let (apps, map) = (kustomization("apps", "path: ./apps"), config_map("a"));
+    let mut used = bare.to_vec();
+    used.extend([("clusters/one/apps.yaml", &*apps), ("apps/a.yaml", &*map)]);
+    assert_eq!(names(clusters(&Scratch::git(&used))), json!([["flux-system", "apps"]]));
+    let mut alone = bare[..2].to_vec();
+    alone.push(("kube/web/a.yaml", &*map));
+    assert_eq!(names(clusters(&Scratch::git(&alone))), json!([["flux-system"]]));
+}
+
 /// What applies itself is only Flux's own part: the rest hangs on a root beside it that was
 /// applied by hand. Where that is listed, of another source, smaller, or one of two, it
 /// is none.

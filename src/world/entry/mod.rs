@@ -2,8 +2,8 @@
 //! for each form of evidence. Best first: configuration, gotk-sync.yaml, a
 //! FluxInstance, values of the flux-instance chart, helmfiles, Azure's
 //! fluxConfigurations, other installers; where none of these says it, Kustomizations that apply
-//! themselves, and one that is applied by hand
-//! beside such a one; where nothing does, a guess.
+//! themselves (these also beside a bootstrap that nothing follows from),
+//! and one that is applied by hand beside such a one; where nothing does, a guess.
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
 
@@ -46,7 +46,7 @@ pub(crate) struct EntryPoints {
 }
 
 /// Find the entry points: those of the configuration, else the stated ones,
-/// else those that apply themselves, else each path whose Flux Kustomizations
+/// else, and where nothing follows from these, those that apply themselves, else each path whose Flux Kustomizations
 /// no other one applies.
 pub(super) fn find(
     snapshot: &Arc<Snapshot>,
@@ -75,7 +75,8 @@ pub(super) fn find(
     }
     let configured: Vec<&crate::config::ClusterConfig> =
         config.clusters.iter().filter(|cluster| cluster.path.is_some()).collect();
-    if found.entries.is_empty() || !configured.is_empty() {
+    let is_bare = || found.entries.iter().all(|entry| other_roots::is_bare(entry, snapshot, overlays));
+    if !configured.is_empty() || is_bare() {
         let known = |entry: &EntryPoint| found.entries.iter().any(|other| other.root == entry.root);
         let own: Vec<EntryPoint> = applied_itself::find(snapshot, overlays, memo);
         let own: Vec<EntryPoint> = own.into_iter().filter(|entry| !known(entry)).collect();

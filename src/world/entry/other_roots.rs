@@ -5,7 +5,7 @@
 
 use super::{EntryPoint, Form, clean_path};
 use crate::files::{Snapshot, join};
-use crate::model::{Certainty, kinds};
+use crate::model::{Certainty, Object, kinds};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -37,6 +37,17 @@ pub(super) fn compare(entries: &mut [EntryPoint], snapshot: &Arc<Snapshot>, over
             entry.other_roots.push((id.clone(), reached));
         }
     }
+}
+
+/// Whether it is a bootstrap that nothing was added to: no Kustomization but its own.
+pub(super) fn is_bare(entry: &EntryPoint, snapshot: &Arc<Snapshot>, overlays: &Overlays) -> bool {
+    if entry.form != Form::Sync {
+        return false;
+    }
+    let applied = closure(&entry.root, &entry.tree, &paths_by_file(snapshot), snapshot, overlays);
+    let of_others =
+        |object: &&Object| kinds::is_kustomization(&object.id) && object.path().as_ref() != entry.file();
+    !snapshot.objects().iter().filter(of_others).any(|object| applied.contains(object.path()))
 }
 
 /// From how many releases on a majority says something.
