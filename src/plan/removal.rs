@@ -107,7 +107,12 @@ pub(super) fn rename(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -
     } else if hashed {
         "its generated content changed".to_owned()
     } else {
-        "created anew; the old one is removed".to_owned()
+        let old = match fate {
+            Fate::Deleted => "; the old one is removed",
+            Fate::Orphaned(_) | Fate::Kept(_) => "; the old one stays",
+            Fate::Unapplied => "",
+        };
+        format!("created anew{old}")
     };
     if hashed {
         let changes = compare(before.object.node.get_ref(), after.object.node.get_ref());
