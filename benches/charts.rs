@@ -72,6 +72,7 @@ fn printed(case: &Case, chart: &Chart, values: &Value, keep: Keep) -> Option<Vec
         skip_schema_validation: false,
         version_suffix: None,
         keep,
+        threads: 2,
     };
     let printed = Printed { include_crds: true, ..Printed::default() };
     render(&request).ok()?.print(&printed, LINE).ok()

@@ -219,6 +219,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         skip_schema_validation: arguments.skip_schema_validation,
         version_suffix: None,
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
+        threads: common.thread_count(),
     };
     let places = TemplatePlaces::new(&chart, &given);
     let rendered = render(&request).map_err(|error| places.told(error))?;

@@ -237,12 +237,17 @@ impl Common {
         self.at.as_deref().map(|text| time("--at", text, zone)).transpose()
     }
 
+    /// How many threads may work: `--threads`, else as many as there are processors, up to 8.
+    pub(crate) fn thread_count(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(|| cores().min(8), usize::from)
+    }
+
     /// Set the number of threads, once, before any work. Where `with_this` is set, the
     /// calling thread is one of them: it has its work done by nobody else and waits for
     /// nobody in between, which is most of the time of a small repository.
     pub(crate) fn start_threads(&self, with_this: bool) -> Result<(), Failure> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let count = self.threads.map_or(cores.min(8), usize::from);
+        let count = self.thread_count();
         let mut pool = rayon::ThreadPoolBuilder::new().num_threads(count);
         // The first thread of a process on Windows has half the stack of the others.
         if with_this && !cfg!(windows) {

@@ -288,7 +288,12 @@ fn run() -> ExitCode {
     progress::start(&common);
     // The server waits for keys, and plans beside it in a thread of its own.
     let works = !matches!(command, Command::Lsp(_));
-    let answer = common.start_threads(works).and_then(|()| run_command(&common, command));
+    // What renders one chart has threads of its own: to start others is a part of its time.
+    let started = match command {
+        Command::Chart(Chart::Template(_)) => Ok(()),
+        _ => common.start_threads(works),
+    };
+    let answer = started.and_then(|()| run_command(&common, command));
     progress::stop();
     match answer {
         Ok(Status::Clean) => ExitCode::SUCCESS,

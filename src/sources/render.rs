@@ -323,6 +323,7 @@ impl Rendered {
             skip_schema_validation: self.skips_schema,
             version_suffix: None,
             keep: helm::Keep::Text,
+            threads: rayon::current_num_threads(),
         }
     }
 
@@ -494,6 +495,7 @@ impl Wish<'_> {
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
             keep: helm::Keep::Branches,
+            threads: rayon::current_num_threads(),
         }
     }
 

@@ -122,6 +122,8 @@ pub struct RenderRequest<'r> {
     pub version_suffix: Option<String>,
     /// What is kept of the run.
     pub keep: Keep,
+    /// Threads that may work on it: a second one parses templates.
+    pub threads: usize,
 }
 
 /// What is kept of a run besides what it makes.
@@ -406,7 +408,7 @@ fn check(
         false => schema::check(chart, values, request.helm.line, prepared),
     };
     let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
-    if rayon::current_num_threads() < 2 || !(MANY..=TEMPLATES).contains(&bytes) || prepared.has_templates() {
+    if request.threads < 2 || !(MANY..=TEMPLATES).contains(&bytes) || prepared.has_templates() {
         return check();
     }
     let next = AtomicUsize::new(0);

@@ -304,10 +304,16 @@ impl<'t> Lexer<'t> {
 
     fn at_right_delim(&self) -> (bool, bool) {
         let rest = self.rest();
-        if has_right_trim(rest) && rest[TRIM_MARKER..].starts_with(&self.delimiters.right) {
+        let Some(first) = rest.as_bytes().first() else { return (false, false) };
+        // Most tokens begin with neither.
+        if is_space_byte(*first)
+            && has_right_trim(rest)
+            && rest[TRIM_MARKER..].starts_with(&self.delimiters.right)
+        {
             return (true, true);
         }
-        (rest.starts_with(&self.delimiters.right), false)
+        let is_delim = self.delimiters.right.as_bytes().first() == Some(first);
+        (is_delim && rest.starts_with(&self.delimiters.right), false)
     }
 
     fn right_delim(&mut self) -> Item {
@@ -432,6 +438,9 @@ impl<'t> Lexer<'t> {
 
     fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Item {
         loop {
+            // What is between is part of it, whatever it is.
+            let rest = self.rest().as_bytes();
+            self.at += memchr::memchr3(b'\\', b'\n', quote as u8, rest).unwrap_or(rest.len());
             match self.next_char() {
                 Some('\\') => {
                     if matches!(self.next_char(), None | Some('\n')) {

@@ -72,6 +72,7 @@ impl Template {
             skip_schema_validation: flags.skip_schema_validation,
             version_suffix: None,
             keep: Keep::Text,
+            threads: 2,
         };
         let rendered = render(&request)?;
         warnings.extend(rendered.warnings.iter().map(|warning| warning.message.clone()));
