@@ -179,10 +179,12 @@ fn standard_input() -> Result<Vec<u8>, String> {
 }
 
 /// The chart at a path of the command line.
-fn loaded(path: &str, store: &Arc<Store>, line: HelmLine) -> Result<Chart, Ending> {
+fn loaded(common: &Common, path: &str, store: &Arc<Store>, line: HelmLine) -> Result<Chart, Ending> {
     let at = Path::new(path);
     let shown = clean(path);
     if at.is_dir() {
+        // Several list it; an archive is read by one.
+        common.start_threads(true)?;
         let root: PathBuf = at.canonicalize().map_err(|error| usage(format!("{shown}: {error}")))?;
         let snapshot =
             Snapshot::listed(&root, store.clone()).map_err(|error| usage(format!("{shown}: {error}")))?;
@@ -207,7 +209,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
     };
     let values = given.merge(line, &of_file)?;
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
-    let chart = loaded(path, &store, line)?;
+    let chart = loaded(common, path, &store, line)?;
     chart.check_installable(line)?;
     let request = RenderRequest {
         chart: &chart,

@@ -288,7 +288,7 @@ fn run() -> ExitCode {
     progress::start(&common);
     // The server waits for keys, and plans beside it in a thread of its own.
     let works = !matches!(command, Command::Lsp(_));
-    // What renders one chart has threads of its own: to start others is a part of its time.
+    // What renders one chart starts those that it needs: others would be a part of its time.
     let started = match command {
         Command::Chart(Chart::Template(_)) => Ok(()),
         _ => common.start_threads(works),
