@@ -75,8 +75,7 @@ pub(super) fn find(
     }
     let configured: Vec<&crate::config::ClusterConfig> =
         config.clusters.iter().filter(|cluster| cluster.path.is_some()).collect();
-    let is_bare = || found.entries.iter().all(|entry| other_roots::is_bare(entry, snapshot, overlays));
-    if !configured.is_empty() || is_bare() {
+    if !configured.is_empty() || other_roots::are_bare(&found.entries, snapshot, overlays) {
         let known = |entry: &EntryPoint| found.entries.iter().any(|other| other.root == entry.root);
         let own: Vec<EntryPoint> = applied_itself::find(snapshot, overlays, memo);
         let own: Vec<EntryPoint> = own.into_iter().filter(|entry| !known(entry)).collect();

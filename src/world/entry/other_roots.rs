@@ -5,7 +5,7 @@
 
 use super::{EntryPoint, Form, clean_path};
 use crate::files::{Snapshot, join};
-use crate::model::{Certainty, Object, kinds};
+use crate::model::{Certainty, kinds};
 use crate::world::overlays::Overlays;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -39,15 +39,16 @@ pub(super) fn compare(entries: &mut [EntryPoint], snapshot: &Arc<Snapshot>, over
     }
 }
 
-/// Whether it is a bootstrap that nothing was added to: no Kustomization but its own.
-pub(super) fn is_bare(entry: &EntryPoint, snapshot: &Arc<Snapshot>, overlays: &Overlays) -> bool {
-    if entry.form != Form::Sync {
+/// Whether all are bootstraps that nothing was added to: no Kustomization but their own.
+pub(super) fn are_bare(entries: &[EntryPoint], snapshot: &Arc<Snapshot>, overlays: &Overlays) -> bool {
+    if entries.iter().any(|entry| entry.form != Form::Sync) {
         return false;
     }
-    let applied = closure(&entry.root, &entry.tree, &paths_by_file(snapshot), snapshot, overlays);
-    let of_others =
-        |object: &&Object| kinds::is_kustomization(&object.id) && object.path().as_ref() != entry.file();
-    !snapshot.objects().iter().filter(of_others).any(|object| applied.contains(object.path()))
+    let paths = paths_by_file(snapshot);
+    entries.iter().all(|entry| {
+        let applied = closure(&entry.root, &entry.tree, &paths, snapshot, overlays);
+        !applied.iter().any(|file| **file != *entry.file() && paths.contains_key(&**file))
+    })
 }
 
 /// From how many releases on a majority says something.
