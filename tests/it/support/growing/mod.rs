@@ -192,6 +192,27 @@ const GENERATORS: &[Generator] = &[
     }),
     ("empty documents", 3000, |count| files(&[("a.yaml", "---\n".repeat(count))])),
     ("a long list", 3000, |count| files(&[("a.yaml", format!("a:\n{}", "- b\n".repeat(count)))])),
+    ("bootstraps that nothing was added to", 80, |count| {
+        let at = |at| {
+            let path = format!("clusters/c{at}");
+            (format!("{path}/flux-system/gotk-sync.yaml"), SYNC.replace("clusters/a", &path))
+        };
+        (0..count).map(at).collect()
+    }),
+    ("roots that one which applies itself leaves out", 80, |count| {
+        let at = |at| {
+            let path = format!("apps/a{at}");
+            let inner = kustomization(&format!("inner{at}"), &format!("./{path}/inner"), "");
+            [
+                (format!("{path}/ks.yaml"), kustomization(&format!("outer{at}"), &format!("./{path}"), "")),
+                (format!("{path}/kustomization.yaml"), "resources: [inner.yaml]\n".to_owned()),
+                (format!("{path}/inner.yaml"), inner),
+                (format!("{path}/inner/a.yaml"), config_map("a")),
+            ]
+        };
+        let own = files(&[("flux/own.yaml", SYNC.replace("clusters/a", "flux"))]);
+        own.into_iter().chain((0..count).flat_map(at)).collect()
+    }),
     ("Kustomizations that apply one directory", 40, |count| {
         let all = each(count, |at| kustomization(&format!("k{at}"), "./app", ""));
         files(&[("clusters/a/sync.yaml", SYNC.to_owned() + &all), ("app/a.yaml", config_map("a"))])
