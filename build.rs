@@ -7,8 +7,10 @@ fn main() {
     let target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     // At a fixed address nothing of the tables is rewritten when it starts: a quarter of the
     // time of a short run (docs/performance.md). helm, kubectl and flux are linked so, too.
-    // What comes with musl has a start of its own for that, which a flag here does not change.
-    let takes_flag = matches!(&*target("ARCH"), "x86_64" | "aarch64");
+    // What is linked statically, as with musl, has a start of its own for that, which this flag
+    // does not go with.
+    let takes_flag = matches!(&*target("ARCH"), "x86_64" | "aarch64")
+        && !target("FEATURE").split(',').any(|feature| feature == "crt-static");
     if target("OS") == "linux" && target("ENV") == "gnu" && takes_flag {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }

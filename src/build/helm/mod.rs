@@ -243,7 +243,7 @@ pub(crate) fn render_unless(
     let mut rendered = with_stack(|| {
         let mut engine = engine_for(request);
         let templates = templates(&chart);
-        let mut checked = check(request, &chart, &values, engine.parser(), &templates)?;
+        let mut checked = check_and_parse(request, &chart, &values, engine.parser(), &templates)?;
         warnings.extend(checked.warnings.drain(..).map(Warning::new));
         checked.refusal().map_or(Ok(()), Err)?;
         check_cluster(&chart, request)?;
@@ -391,9 +391,9 @@ fn engine_for(request: &RenderRequest<'_>) -> Engine {
 }
 
 /// Checks the values against the schemas. Templates that no render parsed so far are parsed
-/// besides, by two threads where there are two: of a process that renders one release both
-/// are half.
-fn check(
+/// meanwhile, by two threads where there are two: of a process that renders one release both
+/// together are half.
+fn check_and_parse(
     request: &RenderRequest<'_>,
     chart: &Chart,
     values: &Value,
@@ -403,13 +403,13 @@ fn check(
     /// Bytes of templates that pay for a thread.
     const MANY: usize = 64 << 10;
     let prepared = &request.chart.prepared;
-    let check = || match request.skip_schema_validation {
+    let check_values = || match request.skip_schema_validation {
         true => Ok(schema::Checked::default()),
         false => schema::check(chart, values, request.helm.line, prepared),
     };
     let bytes: usize = templates.iter().map(|template| template.file.bytes().len()).sum();
     if request.threads < 2 || !(MANY..=TEMPLATES).contains(&bytes) || prepared.has_templates() {
-        return check();
+        return check_values();
     }
     let next = AtomicUsize::new(0);
     let parse = || {
@@ -421,7 +421,7 @@ fn check(
     };
     with_stack_beside(
         || {
-            let checked = check();
+            let checked = check_values();
             match &checked {
                 Ok(fits) if fits.is_fit() => parse(),
                 // Nothing is run then.

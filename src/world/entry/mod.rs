@@ -1,9 +1,9 @@
 //! Entry points: what makes a cluster start to apply this repository, one file
 //! for each form of evidence. Best first: configuration, gotk-sync.yaml, a
 //! FluxInstance, values of the flux-instance chart, helmfiles, Azure's
-//! fluxConfigurations, other installers; where none of these says it, Kustomizations that apply
-//! themselves (these also beside a bootstrap that nothing follows from),
-//! and one that is applied by hand beside such a one; where nothing does, a guess.
+//! fluxConfigurations, other installers; where none of these says it, or nothing follows from
+//! it, Kustomizations that apply themselves, and one that was applied by hand beside such a
+//! one; where nothing does, a guess.
 //! Source: flux2 `pkg/manifestgen/sync`, flux-operator `internal/builder`
 //! (`syncTmpl`), the flux-instance chart.
 
