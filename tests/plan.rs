@@ -98,7 +98,7 @@ fn line(effect: &Effect) -> String {
     };
     let cluster = effect.cluster.as_deref().unwrap_or("-");
     let (category, severity) = (effect.category(), effect.severity.name());
-    let when = effect.when.as_ref().map_or(String::new(), |tracked| format!(" when {tracked}"));
+    let when = effect.when.as_ref().map_or(String::new(), |later| format!(" when {}", later.name()));
     let line = format!(
         "[{cluster}] {category} {} {severity} {} {name} {}",
         effect.effect, object.kind, effect.field

@@ -50,7 +50,7 @@ use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, Maker, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::relations::Relations;
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, ResourceSet, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Form, ResourceSet, World};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -79,15 +79,43 @@ pub struct Effect {
     pub after: Value,
     /// Why, in a phrase.
     pub reason: String,
-    /// Set where it does not happen with this change but when a source that tracks
-    /// another ref of this repository moves: `v1.*`. Such effects don't count.
-    pub when: Option<String>,
+    /// Set where it does not happen with this change. Such effects don't count.
+    pub when: Option<Later>,
     /// What follows, for an approver.
     pub consequences: Vec<String>,
     /// Figures and lists for programs.
     pub details: Map<String, Value>,
     /// Where the change is written.
     pub causes: Vec<Cause>,
+}
+
+/// What an effect waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Later {
+    /// A source that tracks another ref of this repository moves: `v1.*`.
+    Ref(String),
+    /// Somebody bootstraps Flux again: nothing that it applies holds the change.
+    Bootstrap,
+}
+
+impl Later {
+    /// The name in JSON: the ref, or the command.
+    pub fn name(&self) -> &str {
+        match self {
+            Later::Ref(tracked) => tracked,
+            Later::Bootstrap => "flux bootstrap",
+        }
+    }
+
+    /// When it happens, as a clause.
+    pub fn words(&self) -> String {
+        match self {
+            Later::Ref(tracked) => format!("when `{tracked}` moves"),
+            Later::Bootstrap => {
+                "when `flux bootstrap` is run again: no Kustomization applies this file".to_owned()
+            }
+        }
+    }
 }
 
 /// Where a change is written.
@@ -240,8 +268,13 @@ impl Pair<'_> {
         self.standstills.iter().any(|standstill| standstill.keeps(&key))
     }
 
+    /// What an effect waits for.
+    fn when(&self, effect: &Effect) -> Option<Later> {
+        self.tracked(effect).map(Later::Ref).or_else(|| self.of_bootstrap(effect).then_some(Later::Bootstrap))
+    }
+
     /// The ref of this repository that has to move before an effect happens.
-    fn when(&self, effect: &Effect) -> Option<String> {
+    fn tracked(&self, effect: &Effect) -> Option<String> {
         let key = key_of(effect);
         let after = self.after.get(&key).filter(|_| !self.stays(effect));
         let (world, cluster, placed) = match (after, self.before.get(&key)) {
@@ -259,6 +292,30 @@ impl Pair<'_> {
         }
         None
     }
+
+    /// Whether all of its causes lie with a gotk-sync.yaml, in files that no Kustomization
+    /// reads.
+    fn of_bootstrap(&self, effect: &Effect) -> bool {
+        let is_bootstraps = |cause: &Cause| {
+            let (Some(base), Some(head)) = (self.base, self.head) else { return false };
+            let cluster = if cause.side == Side::Base { base } else { head };
+            is_of_bootstrap(cluster, &cause.location)
+        };
+        !effect.causes.is_empty() && effect.causes.iter().all(is_bootstraps)
+    }
+}
+
+/// Whether a place lies with the gotk-sync.yaml of a cluster, in a file that no Kustomization
+/// reads.
+pub(crate) fn is_of_bootstrap(cluster: &Cluster, place: &Location) -> bool {
+    let Some(sync) = cluster.location.as_ref().filter(|_| cluster.form == Some(Form::Sync)) else {
+        return false;
+    };
+    let Some((directory, _)) = sync.file.shown().rsplit_once('/') else { return false };
+    let rest = place.file.shown().strip_prefix(directory);
+    rest.is_some_and(|rest| rest.starts_with('/'))
+        && place.file.tree() == sync.file.tree()
+        && !cluster.applied.iter().any(|applied| applied.files_read.contains(&place.file))
 }
 
 /// What the source of a Kustomization tracks: `v1.*`, or the source's name.

@@ -19,6 +19,8 @@ pub enum Form {
     Chart,
     /// The same in a helmfile.
     Helmfile,
+    /// A file of values for that chart, which a program or a script gives it.
+    Values,
     /// Azure's `fluxConfigurations`.
     Azure,
     /// `gitops.flux` of eksctl.
@@ -44,6 +46,7 @@ impl Form {
             Form::Instance => "FluxInstance",
             Form::Chart => "flux-instance chart",
             Form::Helmfile => "helmfile",
+            Form::Values => "values of the flux-instance chart",
             Form::Azure => "fluxConfiguration",
             Form::Eksctl => "eksctl",
             Form::Terraform => "Terraform",

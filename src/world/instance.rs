@@ -8,7 +8,7 @@ use super::source::{normalise, reference};
 use crate::build::kustomize::{self, BuildOptions, Links, LoadRestriction, Order, Rewrite, RootFile};
 use crate::files::{FileTree, Snapshot, Store};
 use crate::lang::yaml::{Known, Location, Node, NodeRef, Value, emit, parse_nodes};
-use crate::model::{Called, Object, ObjectId};
+use crate::model::{Called, Certainty, Object, ObjectId};
 use crate::world::build::{Memo, build_overlay};
 use std::sync::Arc;
 
@@ -44,6 +44,14 @@ pub(super) fn of_values(namespace: Option<&str>, instance: NodeRef<'_>, file: &s
     let entry = pair(namespace, &Layers(vec![instance]))?;
     let by = ("helmfile".into(), "flux-instance".into(), file.into());
     Some(EntryPoint { form: Form::Helmfile, stated_by: Some(by), ..entry })
+}
+
+/// The entry point of a file that holds nothing but values of the chart.
+pub(super) fn of_values_file(values: NodeRef<'_>, file: &str) -> Option<EntryPoint> {
+    let entry = pair(None, &Layers(vec![values.get("instance")?]))?;
+    let by = ("values".into(), "flux-instance".into(), file.into());
+    let certainty = Certainty::Assumed;
+    Some(EntryPoint { form: Form::Values, certainty, stated_by: Some(by), ..entry })
 }
 
 /// The entry point of a release of the flux-instance chart: its values, and
@@ -85,14 +93,18 @@ pub(super) fn is_chart(snapshot: &Snapshot, object: &Object) -> bool {
     })
 }
 
+/// Whether a file is named as values of charts are.
+pub(super) fn is_named_values(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.contains("values") && (name.ends_with(".yaml") || name.ends_with(".yml"))
+}
+
 /// Values of the chart in files beside or below a release, where no generator
 /// that can be built says which ones it takes.
 fn beside(snapshot: &Snapshot, release: &str) -> Option<Node> {
     let directory = release.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let values = |name: &str| name.contains("values") && (name.ends_with(".yaml") || name.ends_with(".yml"));
     let mut found = snapshot.files_below(directory).iter().filter_map(|file| {
-        let name = file.path.rsplit('/').next().unwrap_or_default();
-        let source = snapshot.sources(file).first().filter(|_| values(name))?;
+        let source = snapshot.sources(file).first().filter(|_| is_named_values(&file.path))?;
         let node = (!source.document().tokens.is_empty()).then(|| source.root())?;
         node.get_ref().at("/instance/sync/url").is_some().then_some(node)
     });

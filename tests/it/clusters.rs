@@ -171,6 +171,101 @@ fn a_root_applied_by_hand_stands_beside_one_that_applies_itself() {
     assert_eq!(found(&files(&kustomization("cluster", "path: ./kube/db/app"))), "flux");
 }
 
+/// What `flux bootstrap` applies is the kustomization beside its gotk-sync.yaml. Where the root
+/// does not list that directory, its patches are in the cluster all the same; where it does,
+/// or another Kustomization applies it, what is applied counts; what is not listed there is no
+/// part of it.
+#[test]
+fn what_bootstrap_applied_is_in_the_cluster() {
+    let patch = "patches:\n  - target: {kind: Kustomization}\n    patch: |\n      - {op: add, path: /spec/postBuild, value: {substitute: {REGION: eu}}}\n";
+    let files = |root: &str, beside: &str| {
+        vec![
+            ("clusters/main/flux-system/gotk-sync.yaml", sync("./clusters/main")),
+            ("clusters/main/flux-system/kustomization.yaml", overlay(beside, patch)),
+            ("clusters/main/flux-system/extra.yaml", config_map("extra")),
+            ("clusters/main/kustomization.yaml", overlay(root, "")),
+            ("clusters/main/a.yaml", config_map("web").replace("k: v", "region: '${REGION}'")),
+            ("clusters/main/flux.yaml", kustomization("flux", "path: ./clusters/main/flux-system")),
+        ]
+    };
+    let scratch = |files: &[(&str, String)]| {
+        Scratch::git(&files.iter().map(|(path, text)| (*path, &**text)).collect::<Vec<_>>())
+    };
+    let region = |scratch: &Scratch| {
+        let place = ["locate", "ConfigMap/shop/web", "/data/region", "--format", "json"];
+        scratch.forebay(&place).json()["value"].clone()
+    };
+    let whole = "gotk-sync.yaml, extra.yaml";
+    let apart = scratch(&files("a.yaml", whole));
+    assert_eq!(region(&apart), "eu");
+    assert_eq!(apart.forebay(&["why", "ConfigMap/shop/extra"]).code, 0);
+    let answer = apart.forebay(&["lint", "--format", "json", "--no-cache"]).json();
+    assert_eq!(answer["coverage"]["followed"], 1, "{answer:#}");
+    assert_eq!(answer["coverage"]["kustomizations"], 2, "{answer:#}");
+    let listed = scratch(&files("a.yaml, flux-system", whole));
+    assert_eq!(region(&listed), "eu");
+    let by_another = scratch(&files("a.yaml, flux.yaml", whole));
+    assert_eq!(by_another.forebay(&["lint", "--select", "duplicate-object"]).code, 0);
+    // As bootstrap leaves it: without a patch, and with a kustomization that lists other files.
+    let unlisted = scratch(&files("a.yaml", "extra.yaml"));
+    assert_eq!(region(&unlisted), "${REGION}");
+}
+
+/// Of two gotk-sync.yaml of one repository, of which one has its path, the other one's was moved
+/// with its directory. Of two repositories, and where none has it, the directory is one's top.
+#[test]
+fn a_moved_directory_is_no_repository() {
+    let other = |text: String| text.replace("https://example.com/o/r", "https://example.com/o/other");
+    let found = |top: Option<String>, inner: String| {
+        let mut files = vec![
+            ("old/flux-system/gotk-sync.yaml", inner),
+            ("old/flux-system/kustomization.yaml", overlay("gotk-sync.yaml", "")),
+            ("old/clusters/main/a.yaml", config_map("old")),
+        ];
+        if let Some(top) = top {
+            files.push(("fleet/main/flux-system/gotk-sync.yaml", top));
+            files.push(("fleet/main/a.yaml", config_map("new")));
+        }
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        let answer = Scratch::git(&files).forebay(&["config", "show", "--format", "json"]).json();
+        answer["coverage"]["clusters"].as_object().map_or(0, serde_json::Map::len)
+    };
+    let (top, inner) = (sync("./fleet/main"), sync("./clusters/main"));
+    assert_eq!(found(Some(top.clone()), inner.clone()), 1);
+    assert_eq!(found(Some(top), other(inner.clone())), 2);
+    assert_eq!(found(None, inner), 1);
+}
+
+/// Where nothing defines the one source that all Kustomizations name, it is this repository:
+/// somebody made it who installed Flux. Not where they name two, where there is one alone, or
+/// where a path is not here.
+#[test]
+fn a_source_that_nothing_defines_is_the_repository() {
+    let own = |text: String| {
+        text.replace("kind: GitRepository, name: flux-system", "kind: GitRepository, name: home")
+    };
+    let found = |changed: &[(&str, String)]| {
+        let mut files = vec![
+            ("cluster.yaml", own(kustomization("cluster", "path: ./manifests"))),
+            ("manifests/web/ks.yaml", own(kustomization("web", "path: ./manifests/web/app"))),
+            ("manifests/web/app/a.yaml", config_map("web")),
+            ("manifests/web/kustomization.yaml", overlay("ks.yaml", "")),
+            ("manifests/kustomization.yaml", overlay("web", "")),
+        ];
+        files.extend(changed.iter().cloned());
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        let answer = Scratch::git(&files).forebay(&["lint", "--format", "json", "--no-cache"]).json();
+        answer["coverage"]["followed"].as_u64().expect("a count")
+    };
+    assert_eq!(found(&[]), 2);
+    let second = kustomization("db", "path: ./manifests/web/app")
+        .replace("kind: GitRepository, name: flux-system", "kind: GitRepository, name: elsewhere");
+    assert_eq!(found(&[("manifests/web/ks.yaml", second)]), 0);
+    let missing = own(kustomization("web", "path: ./nowhere"));
+    assert_eq!(found(&[("manifests/web/ks.yaml", missing)]), 0);
+    assert_eq!(found(&[("manifests/web/ks.yaml", config_map("ks"))]), 0);
+}
+
 /// The same where the root cannot be built: a text is broken somewhere.
 #[test]
 fn a_broken_root_keeps_its_files() {
@@ -321,6 +416,34 @@ spec:
     // An unknown path is no path.
     scratch.write("kubernetes/flux/values.yaml", values.replace("kubernetes/main", "${ROOT}").as_bytes());
     assert_eq!(scratch.forebay(&["lint", "--select", "missing-path"]).code, 0);
+}
+
+/// A file of values for the flux-instance chart says what is applied, whoever gives it to
+/// Helm: taken for so. Not where it is an object, where it names no path, where its path is
+/// not here, or where an instance of that root is here too.
+#[test]
+fn values_of_the_instance_chart_may_stand_alone() {
+    let values = "instance:\n  distribution: {version: 2.9.x}\n  sync:\n    kind: GitRepository\n    url: https://example.com/o/r\n    path: kubernetes/main\n";
+    let found = |text: &str, more: &[(&str, &str)]| {
+        let apps = kustomization("apps", "path: ./apps");
+        let map = config_map("web");
+        let mut files = vec![
+            ("bootstrap/flux-values.yaml", text),
+            ("kubernetes/main/a.yaml", &*apps),
+            ("apps/a.yaml", &*map),
+        ];
+        files.extend(more);
+        let answer = Scratch::git(&files).forebay(&["config", "show", "--format", "json"]).json();
+        answer["coverage"]["clusters"].clone()
+    };
+    assert_eq!(found(values, &[]), json!({"main": "assumed"}));
+    let object = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\n{values}");
+    let guessed = found(&object, &[]);
+    assert_ne!(guessed, json!({"main": "assumed"}));
+    assert_eq!(found(&values.replace("    path: kubernetes/main\n", ""), &[]), guessed);
+    assert_eq!(found(&values.replace("kubernetes/main", "kubernetes/other"), &[]), guessed);
+    let instance = OPERATOR.replace("clusters/main", "kubernetes/main");
+    assert_eq!(found(values, &[("kubernetes/main/flux.yaml", &instance)]), json!({"main": "stated"}));
 }
 
 /// What a ResourceSet makes of inputs in the repository is in the cluster; of

@@ -146,6 +146,11 @@ fn what_a_resource_set_makes_no_longer_is_deleted() {
     assert!(count >= 9, "{count}");
 }
 
+#[test]
+fn what_only_bootstrap_applies() {
+    assert_eq!(told("bootstrap.md"), 3);
+}
+
 /// Letters and digits, for a comparison of formats.
 fn bare(text: &str) -> String {
     text.replace("&gt;", ">").chars().filter(|c| c.is_alphanumeric()).collect()

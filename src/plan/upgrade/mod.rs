@@ -17,7 +17,7 @@ mod rows;
 mod served;
 mod strict;
 
-use super::{Pair, Placed};
+use super::{Pair, Placed, is_of_bootstrap};
 use crate::config::Feature;
 use crate::lang::yaml::{Known, Location, NodeRef};
 use crate::model::{ObjectId, Severity, Version};
@@ -160,9 +160,25 @@ pub(super) fn changes(pair: &Pair<'_>) -> Vec<ClusterChange> {
     out.extend(proposals::changes(pair, (base, head)));
     out.extend(of_flag(pair, (base, head), &out));
     for change in &mut out {
+        if change.from.as_ref().is_some_and(|from| is_of_bootstrap(head, from)) {
+            change.notes.push(by_bootstrap());
+        }
         change.notes.sort_by(|one, other| other.severity.cmp(&one.severity).then(one.id.cmp(other.id)));
     }
     out
+}
+
+/// A version that stands where only `flux bootstrap` reads it.
+fn by_bootstrap() -> Note {
+    Note {
+        id: "bootstrap",
+        severity: Severity::Routine,
+        what: "no Kustomization applies this file: it comes with the next `flux bootstrap`".to_owned(),
+        concerns: Vec::new(),
+        before: String::new(),
+        after: String::new(),
+        source: "https://fluxcd.io/flux/installation/upgrade/",
+    }
 }
 
 fn of_product<'w>(

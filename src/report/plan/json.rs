@@ -79,8 +79,8 @@ fn one(plan: &Plan<'_>, effect: &Effect) -> Value {
         json!({"location": location(&world.snapshot, Some(&cause.location)), "side": cause.side.name()})
     });
     let mut details = effect.details.clone();
-    if let Some(tracked) = &effect.when {
-        details.insert("when".to_owned(), json!(tracked));
+    if let Some(later) = &effect.when {
+        details.insert("when".to_owned(), json!(later.name()));
     }
     let mut named = object(&effect.object);
     if let crate::world::ApplyTarget::Remote(name) = &effect.target {

@@ -484,7 +484,7 @@ pub(crate) fn sentence(effect: &Effect) -> (&'static str, String) {
 
 /// What follows, first of all when.
 fn consequences(effect: &Effect) -> Vec<String> {
-    let when = effect.when.as_ref().map(|tracked| format!("not now: when `{tracked}` moves"));
+    let when = effect.when.as_ref().map(|later| format!("not now: {}", later.words()));
     when.into_iter().chain(effect.consequences.iter().cloned()).collect()
 }
 

@@ -132,7 +132,8 @@ type WithPath<'s> = (&'s Object, Option<String>);
 
 /// The Flux Kustomizations whose source is defined and whose path is here, and the sources
 /// that stand for this repository, as far as can be seen: a directory that one of their
-/// Kustomizations names is here.
+/// Kustomizations names is here. Where none does, that is the one source that nothing
+/// defines and all name: somebody makes it who installs Flux.
 fn with_directories(snapshot: &Snapshot) -> (Vec<WithPath<'_>>, BTreeSet<Called>) {
     let defined = |source: &Called| {
         let bootstrap = &*source.kind == "GitRepository" && &*source.name == "flux-system";
@@ -141,31 +142,38 @@ fn with_directories(snapshot: &Snapshot) -> (Vec<WithPath<'_>>, BTreeSet<Called>
                 object.id.kind == source.kind && object.id.name == source.name && !is_leftover(object.path())
             })
     };
-    let mut found: Vec<WithPath<'_>> = snapshot
-        .objects()
-        .iter()
-        .filter(|object| kinds::is_kustomization(&object.id))
-        .filter(|object| !object.id.name.is_empty() && !is_leftover(object.path()))
-        .filter(|object| source_of(&object.id, object.node.get_ref()).is_some_and(|source| defined(&source)))
-        .map(|object| {
-            (object, object.node.get_ref().str_at("/spec/path").map(|path| super::clean_path(&path)))
-        })
-        .filter(|(_, path)| {
-            let path = path.as_deref().unwrap_or_default();
-            !has_holes(path) && snapshot.has_directory(path)
-        })
-        .collect();
-    let own: BTreeSet<Called> = found
-        .iter()
-        .filter(|(_, path)| {
-            path.as_deref().is_some_and(|path| !path.is_empty() && snapshot.has_directory(path))
-        })
-        .filter_map(|(object, _)| source_of(&object.id, object.node.get_ref()))
-        .collect();
+    let source_of = |object: &Object| source_of(&object.id, object.node.get_ref());
+    let all = || {
+        let kustomizations = snapshot.objects().iter().filter(|object| kinds::is_kustomization(&object.id));
+        kustomizations.filter(|object| !object.id.name.is_empty() && !is_leftover(object.path()))
+    };
+    let with_path = |object: &'_ Object| {
+        let path = object.node.get_ref().str_at("/spec/path").map(|path| super::clean_path(&path));
+        let written = path.as_deref().unwrap_or_default();
+        (!has_holes(written) && snapshot.has_directory(written)).then_some(path)
+    };
+    let is_own = |path: &Option<String>| path.as_deref().is_some_and(|path| !path.is_empty());
+    let with_source = |is_meant: &dyn Fn(&Called) -> bool| -> Vec<WithPath<'_>> {
+        let meant = all().filter(|object| source_of(object).is_some_and(|source| is_meant(&source)));
+        meant.filter_map(|object| Some((object, with_path(object)?))).collect()
+    };
+    let mut found = with_source(&defined);
+    if !found.iter().any(|(_, path)| is_own(path)) {
+        let undefined: BTreeSet<Called> =
+            all().filter_map(source_of).filter(|source| !defined(source)).collect();
+        let mut named = undefined.iter();
+        if let (Some(source), None) = (named.next(), named.next()) {
+            let count = all().filter(|object| source_of(object).as_ref() == Some(source)).count();
+            let of_source = with_source(&|other| other == source);
+            if count > 1 && of_source.len() == count && of_source.iter().all(|(_, path)| is_own(path)) {
+                found = of_source;
+            }
+        }
+    }
+    let own: BTreeSet<Called> =
+        found.iter().filter(|(_, path)| is_own(path)).filter_map(|(object, _)| source_of(object)).collect();
     for (object, path) in &mut found {
-        if path.as_deref() == Some("")
-            && source_of(&object.id, object.node.get_ref()).is_some_and(|source| !own.contains(&source))
-        {
+        if path.as_deref() == Some("") && source_of(object).is_some_and(|source| !own.contains(&source)) {
             *path = None;
         }
     }

@@ -1,6 +1,6 @@
 //! Entry points: what makes a cluster start to apply this repository, one file
 //! for each form of evidence. Best first: configuration, gotk-sync.yaml, a
-//! FluxInstance, values of the flux-instance chart, helmfiles, Azure's
+//! FluxInstance, values of the flux-instance chart, helmfiles, files of its values, Azure's
 //! fluxConfigurations, other installers; where none of these says it, or nothing follows from
 //! it, Kustomizations that apply themselves, and one that was applied by hand beside such a
 //! one; where nothing does, a guess.
@@ -18,6 +18,7 @@ mod leftovers;
 mod other_roots;
 mod place;
 mod sync;
+mod values;
 
 pub(crate) use super::entry_point::clean_path;
 pub(crate) use guessed::suggestions;
@@ -59,6 +60,7 @@ pub(super) fn find(
     candidates.sort_by_key(|entry| entry.form);
     let mut found = place::settle(candidates, snapshot, overlays, pushes);
     found.entries = of_one_file(found.entries);
+    sync::complete(&mut found.entries, snapshot, overlays, memo);
     let roots: Vec<(String, Form)> =
         found.entries.iter().map(|entry| (entry.root.clone(), entry.form)).collect();
     found.entries.retain(|entry| {
@@ -239,6 +241,7 @@ fn stated(snapshot: &Arc<Snapshot>, memo: &Memo) -> Vec<EntryPoint> {
         }
     }
     entries.extend(helmfile::find(snapshot));
+    entries.extend(values::find(snapshot));
     entries.extend(azure::find(snapshot));
     entries.extend(installers::find(snapshot));
     entries

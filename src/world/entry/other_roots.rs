@@ -13,8 +13,9 @@ use std::sync::Arc;
 /// Take entry points that nothing of their own applies for assumed where another
 /// root is there, and note what that one may have applied.
 pub(super) fn compare(entries: &mut [EntryPoint], snapshot: &Arc<Snapshot>, overlays: &Overlays) {
-    let by_operator =
-        |entry: &EntryPoint| matches!(entry.form, Form::Instance | Form::Chart | Form::Helmfile);
+    let by_operator = |entry: &EntryPoint| {
+        matches!(entry.form, Form::Instance | Form::Chart | Form::Helmfile | Form::Values)
+    };
     if !entries.iter().any(by_operator) {
         return;
     }

@@ -57,7 +57,8 @@ pub(super) fn settle(
                     entry.root = join(&place.tree, &path).unwrap_or_default();
                     entry.tree = place.tree;
                     entry.is_tree_known = place.is_tree_known;
-                    entry.certainty = if is_said { place.certainty } else { Certainty::Assumed };
+                    let certainty = if is_said { place.certainty } else { Certainty::Assumed };
+                    entry.certainty = entry.certainty.min(certainty);
                     if !found.entries.iter().any(|other| other.root == entry.root) {
                         found.entries.push(entry);
                     }
@@ -72,6 +73,7 @@ pub(super) fn settle(
         let same = |entry: &EntryPoint| entry.root == clean_path(&one.path) || one.form == Form::Helmfile;
         !entries.iter().any(same)
     });
+    drop_other_trees(&mut found.entries);
     drop_stale(&mut found.entries, snapshot, overlays);
     drop_other_layouts(&mut found.entries, snapshot);
     found
@@ -184,6 +186,16 @@ fn ending_in(path: &str, snapshot: &Snapshot) -> Vec<String> {
     }
     found.retain(|tree| !super::leftovers::is_leftover(tree));
     found.into_iter().collect()
+}
+
+/// Drop those for which a directory was taken for the top of a source that is the
+/// whole repository: what was there before its directories were moved.
+fn drop_other_trees(entries: &mut Vec<EntryPoint>) {
+    let at_top = |entry: &&EntryPoint| entry.tree.is_empty() && entry.is_tree_known;
+    let whole: FxHashSet<String> =
+        entries.iter().filter(at_top).filter_map(|entry| entry.url.clone()).collect();
+    entries
+        .retain(|entry| entry.tree.is_empty() || entry.url.as_ref().is_none_or(|url| !whole.contains(url)));
 }
 
 /// Where a script bootstraps each cluster at one pattern of paths, a gotk-sync.yaml

@@ -1,11 +1,13 @@
 //! `gotk-sync.yaml`: what `flux bootstrap` writes, or a stub of comments that it
 //! will fill in.
 
+use super::other_roots::{closure, paths_by_file};
 use super::{EntryPoint, Form, by_path, clean_path, source_of};
-use crate::files::Snapshot;
-use crate::lang::yaml::{FilePath, Location};
-use crate::model::Object;
-use crate::model::kinds;
+use crate::files::{FileTree, Snapshot};
+use crate::lang::yaml::{FilePath, Location, Node};
+use crate::model::{Object, ObjectId, kinds};
+use crate::world::build::{BuiltObject, Memo, build_overlay};
+use crate::world::overlays::Overlays;
 use crate::world::source::{ignore, normalise, reference};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -64,4 +66,47 @@ fn from_sync(snapshot: &Snapshot, object: &Object) -> EntryPoint {
             node.location(),
         )
     }
+}
+
+/// Where what a root applies does not hold its own gotk-sync.yaml, the cluster has what
+/// bootstrap applied: the build of the file's directory, with its patches.
+/// Source: flux2 `pkg/bootstrap` (`ReconcileComponents`, `ReconcileSyncConfig`).
+pub(super) fn complete(
+    entries: &mut [EntryPoint],
+    snapshot: &Arc<Snapshot>,
+    overlays: &Overlays,
+    memo: &Memo,
+) {
+    let mut paths = None;
+    for entry in entries.iter_mut().filter(|entry| entry.form == Form::Sync) {
+        let file = entry.file().to_owned();
+        let Some((directory, _)) = file.rsplit_once('/') else { continue };
+        let is_listed = overlays.named_by(directory).is_some_and(|names| names.contains(&file));
+        if !is_listed || overlays.reach(snapshot, &entry.root).contains(&*file) {
+            continue;
+        }
+        let paths = paths.get_or_insert_with(|| paths_by_file(snapshot));
+        if closure(&entry.root, &entry.tree, paths, snapshot, overlays).contains(&*file) {
+            continue;
+        }
+        if let Ok(build) = build_overlay(&FileTree::root(snapshot.clone()), directory, memo) {
+            take_bootstrapped(entry, build.objects);
+        }
+    }
+}
+
+/// The root as bootstrap applied it, and what it applied beside it.
+fn take_bootstrapped(entry: &mut EntryPoint, objects: Vec<Arc<BuiltObject>>) {
+    let path = |node: &Node| node.get_ref().str_at("/spec/path").map(|path| clean_path(&path));
+    let built = |(id, node): &(ObjectId, Node)| {
+        let same = objects.iter().find(|object| object.id.as_deref() == Some(id))?;
+        // With another path it is another root.
+        (path(&same.node) == path(node)).then(|| (id.clone(), same.node.clone()))
+    };
+    let Some(kustomizations) = entry.kustomizations.iter().map(built).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    entry.kustomizations = kustomizations;
+    entry.generated.retain(|(id, _)| !objects.iter().any(|object| object.id.as_deref() == Some(id)));
+    entry.overlay = objects;
 }

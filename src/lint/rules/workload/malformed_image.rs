@@ -45,14 +45,17 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 }
 
 /// Whether somebody fills it in before it is applied: `IMAGE`, `REPLACE_ME:latest`,
-/// `example.org/__NAME__:1.0.0`.
+/// `example.org/__NAME__:1.0.0`, `__PREFIX__git.__DOMAIN__/app`.
 fn is_stand_in(image: &str) -> bool {
     let name = image.split([':', '/']).next().unwrap_or_default();
-    let is_marked = |part: &str| {
-        let inner = part.strip_prefix("__").and_then(|part| part.strip_suffix("__"));
-        inner.is_some_and(|inner| inner.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
-    };
-    image.split([':', '/']).any(is_marked)
+    let is_word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    // What stands between two marks.
+    let is_marked = image.match_indices("__").any(|(at, mark)| {
+        let rest = &image[at + mark.len()..];
+        rest.split_once("__").is_some_and(|(inner, _)| is_word(inner))
+    });
+    is_marked
         || !name.contains('.')
             && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-' | b'<' | b'>'))
 }

@@ -6,7 +6,9 @@
 use super::{dotted, refusal_of_pods, text};
 use crate::lang::yaml::NodeRef;
 use crate::lint::known_names::KnownNames;
+use crate::lint::rules::schema::malformed_field_value::is_placeholder;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
+use crate::model::Unchecked;
 use crate::model::workloads::{are_pods_unread, pod_spec};
 
 pub(crate) static RULE: Rule = Rule {
@@ -21,10 +23,14 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Object(check),
 };
 
+/// Whether a cluster applies the object.
+fn is_applied(view: &ObjectView<'_>) -> bool {
+    view.memberships().any(|(cluster, _)| cluster.name.is_some())
+}
+
 /// What no cluster applies, in a repository that states what is applied, stops nothing.
 fn level(view: &ObjectView<'_>) -> Level {
-    let is_applied = || view.memberships().any(|(cluster, _)| cluster.name.is_some());
-    if is_applied() || !view.beyond().world.has_entry { Level::Error } else { Level::Warning }
+    if is_applied(view) || !view.beyond().world.has_entry { Level::Error } else { Level::Warning }
 }
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
@@ -159,6 +165,10 @@ fn undefined(
     report: &mut Reporter<'_>,
 ) {
     let Some(location) = node.location() else { return };
+    if is_placeholder(name) && !is_applied(view) {
+        report.not_checked(Unchecked::Placeholder, Some(location), format!("{}: {path}", view.id));
+        return;
+    }
     let finding = report.report(location, format!("{}: `{}` names {what}", view.id, dotted(path)));
     finding.level(level(view)).why(why).object(view.id).field(path, name).label(what.to_owned());
     finding.help(match known.nearest(name) {
