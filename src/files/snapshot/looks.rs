@@ -65,9 +65,10 @@ impl Snapshot {
         }
         let Some(stream) = self.stream(file) else { return false };
         let text = &stream.text;
+        // The first versions of Flux did not label their own.
         let holds_flux = || {
-            text.contains("app.kubernetes.io/part-of: flux")
-                && text.contains("kind: CustomResourceDefinition")
+            let is_flux = ["app.kubernetes.io/part-of: flux", "  group: source.toolkit.fluxcd.io"];
+            text.contains("kind: CustomResourceDefinition") && is_flux.iter().any(|word| text.contains(word))
         };
         if file.path.rsplit('/').next() == Some("gotk-components.yaml") && holds_flux() {
             return true;

@@ -19,3 +19,18 @@ fn a_chart_that_comes_or_goes_tells_anew_what_its_files_are() {
     assert_eq!(told(&gone), (false, false));
     assert_eq!(told(&before), (false, false));
 }
+
+#[test]
+fn what_flux_writes_of_itself_is_generated_whatever_its_version() {
+    let is_generated = |name: &str, text: &str| {
+        let snapshot = Snapshot::memory([(name, text.as_bytes().to_vec())], Arc::new(Store::default()));
+        snapshot.is_generated(&snapshot.file(name).expect("it is there").clone())
+    };
+    let kinds = "apiVersion: v1\nkind: Namespace\n---\nkind: CustomResourceDefinition\n";
+    let labelled = format!("{kinds}metadata:\n  labels:\n    app.kubernetes.io/part-of: flux\n");
+    let older = format!("{kinds}spec:\n  group: source.toolkit.fluxcd.io\n");
+    assert!(is_generated("a/gotk-components.yaml", &labelled));
+    assert!(is_generated("a/gotk-components.yaml", &older));
+    assert!(!is_generated("a/gotk-components.yaml", kinds));
+    assert!(!is_generated("a/other.yaml", &older));
+}

@@ -64,7 +64,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 if !known && !names {
                     continue;
                 }
-                if is_in_comment(text, expression.range.start) {
+                if is_in_comment(text, expression.range.start)
+                    || !names && is_of_program(object.node.get_ref(), text, &expression.name)
+                {
                     continue;
                 }
                 let Some(location) = parts.location(expression.range.clone()) else { continue };
@@ -157,6 +159,37 @@ fn visit<'a>(
     {
         found(node, &text, &at.pointer());
     }
+}
+
+/// Whether a program that the object holds has a variable of that name: a script sets it, or
+/// its container does.
+fn is_of_program(object: NodeRef<'_>, text: &str, name: &str) -> bool {
+    let is_set = text.match_indices(name).any(|(at, _)| {
+        let before = &text[..at];
+        let begins = before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || ";(|".contains(c));
+        let Some(value) = text[at + name.len()..].strip_prefix('=').filter(|_| begins) else {
+            return before.ends_with("for ") && text[at + name.len()..].starts_with(" in ");
+        };
+        // `REGION=${REGION}` waits for somebody else.
+        let value = value.trim_start_matches(['"', '\'']);
+        !value.strip_prefix("${").is_some_and(|rest| rest.starts_with(name))
+    });
+    is_set || is_in_environment(object, name, 0)
+}
+
+/// Whether an `env` below a node has a variable.
+fn is_in_environment(node: NodeRef<'_>, name: &str, depth: usize) -> bool {
+    if depth > emit::DEPTH_LIMIT {
+        return false;
+    }
+    if !node.is_map() {
+        return node.items().any(|item| is_in_environment(item, name, depth + 1));
+    }
+    node.entries().any(|entry| {
+        let is_named = |item: NodeRef<'_>| item.str_at("/name").is_some_and(|own| own == name);
+        &*entry.key == "env" && (entry.value.get(name).is_some() || entry.value.items().any(is_named))
+            || is_in_environment(entry.value, name, depth + 1)
+    })
 }
 
 /// Whether a place of a text of several lines lies in a line that a program skips.

@@ -58,7 +58,7 @@ pub(super) fn refusal_of_pods(id: &ObjectId, refuses: &str) -> String {
 
 /// Whether a text holds something that is filled in later, or that SOPS encrypted.
 pub(super) fn is_open(text: &str) -> bool {
-    has_hole(text) || text.contains(['?', '$', '{']) || text.starts_with("ENC[")
+    has_hole(text) || text.contains(['?', '$', '{', '<']) || text.starts_with("ENC[")
 }
 
 /// What a reference to something that may exist is under "not checked".
