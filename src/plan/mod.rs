@@ -43,7 +43,7 @@ pub(crate) use release_words::{image_step, image_words, is_by_label_only, is_ver
 pub(crate) use removal::counted_kinds;
 pub use upgrade::{ClusterChange, Note, Upgrade, behaviours};
 
-use crate::lang::yaml::{Known, Location};
+use crate::lang::yaml::{FilePath, Known, Location};
 use crate::lint::Finding;
 use crate::model::kinds::SOURCE;
 use crate::model::value::to_json;
@@ -301,20 +301,26 @@ impl Pair<'_> {
             let cluster = if cause.side == Side::Base { base } else { head };
             is_of_bootstrap(cluster, &cause.location)
         };
-        !effect.causes.is_empty() && effect.causes.iter().all(is_bootstraps)
+        // Bootstrap deletes nothing.
+        let is_there = self.after.get(&key_of(effect)).is_some();
+        is_there && !effect.causes.is_empty() && effect.causes.iter().all(is_bootstraps)
     }
+}
+
+/// The directory of a cluster's gotk-sync.yaml, and that file.
+fn bootstrapped(cluster: &Cluster) -> Option<(&str, &FilePath)> {
+    let sync = &cluster.location.as_ref().filter(|_| cluster.form == Some(Form::Sync))?.file;
+    let (directory, _) = sync.shown().rsplit_once('/')?;
+    Some((directory, sync))
 }
 
 /// Whether a place lies with the gotk-sync.yaml of a cluster, in a file that no Kustomization
 /// reads.
 pub(crate) fn is_of_bootstrap(cluster: &Cluster, place: &Location) -> bool {
-    let Some(sync) = cluster.location.as_ref().filter(|_| cluster.form == Some(Form::Sync)) else {
-        return false;
-    };
-    let Some((directory, _)) = sync.file.shown().rsplit_once('/') else { return false };
+    let Some((directory, sync)) = bootstrapped(cluster) else { return false };
     let rest = place.file.shown().strip_prefix(directory);
     rest.is_some_and(|rest| rest.starts_with('/'))
-        && place.file.tree() == sync.file.tree()
+        && place.file.tree() == sync.tree()
         && !cluster.applied.iter().any(|applied| applied.files_read.contains(&place.file))
 }
 

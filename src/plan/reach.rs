@@ -3,7 +3,9 @@
 
 use super::{Effect, builds};
 use crate::build::kustomize::{FILE_NAMES, FileRole};
+use crate::files::join;
 use crate::lang::yaml::{FilePath, Known, Location, Node};
+use crate::model::Maker;
 use crate::world::{Outcome, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -217,6 +219,13 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, FileReading> {
                 };
                 let read = applied.files_read.iter().filter_map(FilePath::of_root);
                 read.for_each(|path| add(path, reading));
+            }
+            // What bootstrap applied is built by the kustomization beside its file.
+            let is_bootstrapped = world.written(cluster).any(|(member, _)| member.maker == Maker::Entry);
+            if let Some((directory, _)) = super::bootstrapped(cluster).filter(|_| is_bootstrapped) {
+                let paths = FILE_NAMES.iter().filter_map(|name| join(directory, name));
+                let files = paths.filter_map(|path| world.snapshot.file(&path));
+                files.for_each(|file| add(&file.path, FileReading::Whole));
             }
             for (_, object) in world.written(cluster) {
                 // A patch may change what is not here too.
