@@ -302,7 +302,7 @@ impl Pair<'_> {
             is_of_bootstrap(cluster, &cause.location)
         };
         // Bootstrap deletes nothing.
-        let is_there = self.after.get(&key_of(effect)).is_some();
+        let is_there = self.after.contains_key(&key_of(effect));
         is_there && !effect.causes.is_empty() && effect.causes.iter().all(is_bootstraps)
     }
 }
