@@ -135,12 +135,11 @@ type WithPath<'s> = (&'s Object, Option<String>);
 /// Kustomizations names is here. Where none does, that is the one source that nothing
 /// defines and all name: somebody makes it who installs Flux.
 fn with_directories(snapshot: &Snapshot) -> (Vec<WithPath<'_>>, BTreeSet<Called>) {
+    let objects = snapshot.objects().iter().filter(|object| !is_leftover(object.path()));
+    let names: FxHashSet<(&str, &str)> = objects.map(|object| (&*object.id.kind, &*object.id.name)).collect();
     let defined = |source: &Called| {
         let bootstrap = &*source.kind == "GitRepository" && &*source.name == "flux-system";
-        bootstrap
-            || snapshot.objects().iter().any(|object| {
-                object.id.kind == source.kind && object.id.name == source.name && !is_leftover(object.path())
-            })
+        bootstrap || names.contains(&(&*source.kind, &*source.name))
     };
     let source_of = |object: &Object| source_of(&object.id, object.node.get_ref());
     let all = || {
@@ -192,27 +191,29 @@ fn not_covered<'f>(
     overlays: &Overlays,
     found: &'f [WithPath<'_>],
 ) -> impl Iterator<Item = &'f Object> {
-    let mut reach: BTreeMap<&str, FxHashSet<Arc<str>>> = BTreeMap::new();
+    let mut paths: BTreeMap<&str, usize> = BTreeMap::new();
     for path in found.iter().filter_map(|(_, path)| path.as_deref()) {
-        reach.entry(path).or_insert_with(|| overlays.reach(snapshot, path));
+        *paths.entry(path).or_default() += 1;
     }
-    let covers = move |path: &Option<String>, file: &str| {
-        path.as_deref().is_some_and(|path| {
-            is_below(file, path) || reach.get(path).is_some_and(|files| files.contains(file))
+    let files: FxHashSet<&str> = found.iter().map(|(object, _)| &**object.path()).collect();
+    let mut takers: FxHashMap<Arc<str>, Vec<&str>> = FxHashMap::default();
+    for path in paths.keys() {
+        for file in overlays.reach(snapshot, path).into_iter().filter(|file| files.contains(&**file)) {
+            takers.entry(file).or_default().push(path);
+        }
+    }
+    let is_covered = move |file: &str, own: Option<&str>| {
+        let ends = memchr::memchr_iter(b'/', file.as_bytes()).map(|at| &file[..at]);
+        let above = std::iter::once("").chain(ends).filter(|path| paths.contains_key(path));
+        let covering: Vec<&str> = above.chain(takers.get(file).into_iter().flatten().copied()).collect();
+        let is_own = own.is_some_and(|own| covering.contains(&own));
+        covering.iter().any(|path| {
+            let others = paths[path] - usize::from(own == Some(path));
+            others > 0 && !(is_own && own.map(str::len) <= Some(path.len()))
         })
     };
-    let is_covered = move |index: usize, file: &str| {
-        let own = &found[index].1;
-        found.iter().enumerate().any(|(other, (_, path))| {
-            other != index
-                && covers(path, file)
-                && !(covers(own, file) && own.as_deref().map(str::len) <= path.as_deref().map(str::len))
-        })
-    };
-    let numbered = found.iter().enumerate();
-    numbered
-        .filter(move |(index, (object, _))| !is_covered(*index, object.path()))
-        .map(|(_, (object, _))| *object)
+    let left = found.iter().filter(move |(object, path)| !is_covered(object.path(), path.as_deref()));
+    left.map(|(object, _)| *object)
 }
 
 /// A directory below another one's belongs to the same cluster.

@@ -199,6 +199,30 @@ const GENERATORS: &[Generator] = &[
         };
         (0..count).map(at).collect()
     }),
+    ("bootstraps that their roots do not list", 80, |count| {
+        let at = |at| {
+            let path = format!("clusters/c{at}");
+            [
+                (format!("{path}/flux-system/gotk-sync.yaml"), SYNC.replace("clusters/a", &path)),
+                (
+                    format!("{path}/flux-system/kustomization.yaml"),
+                    "resources: [gotk-sync.yaml]\n".to_owned(),
+                ),
+                (format!("{path}/kustomization.yaml"), "resources: [a.yaml]\n".to_owned()),
+                (format!("{path}/a.yaml"), config_map("a")),
+            ]
+        };
+        (0..count).flat_map(at).collect()
+    }),
+    ("Kustomizations of a source that nothing defines", 80, |count| {
+        let at = |at| {
+            let path = format!("clusters/a/a{at}");
+            let text = kustomization(&format!("k{at}"), &format!("./{path}/app"), "");
+            let text = text.replace("name: flux-system}", "name: home}");
+            [(format!("{path}/ks.yaml"), text), (format!("{path}/app/a.yaml"), config_map("a"))]
+        };
+        (0..count).flat_map(at).collect()
+    }),
     ("roots that one which applies itself leaves out", 80, |count| {
         let at = |at| {
             let path = format!("apps/a{at}");
