@@ -194,8 +194,9 @@ fn drop_other_trees(entries: &mut Vec<EntryPoint>) {
     let at_top = |entry: &&EntryPoint| entry.tree.is_empty() && entry.is_tree_known;
     let whole: FxHashSet<String> =
         entries.iter().filter(at_top).filter_map(|entry| entry.url.clone()).collect();
-    entries
-        .retain(|entry| entry.tree.is_empty() || entry.url.as_ref().is_none_or(|url| !whole.contains(url)));
+    // Of one whose path is the top of its source, that is not told.
+    let is_top = |entry: &EntryPoint| entry.tree.is_empty() || entry.root == entry.tree;
+    entries.retain(|entry| is_top(entry) || entry.url.as_ref().is_none_or(|url| !whole.contains(url)));
 }
 
 /// Where a script bootstraps each cluster at one pattern of paths, a gotk-sync.yaml
