@@ -9,6 +9,8 @@ use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Trail, emit};
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::world::{Applied, Cluster, Effective, UnseenMakerKind};
+use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -46,6 +48,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         let applied = &cluster.applied[by as usize];
         let flux_or_capi = kinds::of(&object.id).is_some() || object.id.group().ends_with("cluster.x-k8s.io");
         let own = substitutes_itself(view, object);
+        let environment = OnceCell::new();
         visit(object.node.get_ref(), &Trail::Root, 0, &mut |node, text, pointer| {
             let Ok(template) = parse(text) else { return };
             // A dashboard has variables of its own.
@@ -58,15 +61,21 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 return;
             }
             let mut parts = Parts::new(node, text);
+            let script = OnceCell::new();
             for expression in expressions {
                 let known = names.contains(expression.name.as_str());
                 let names = flux_or_capi && is_reference(pointer);
                 if !known && !names {
                     continue;
                 }
-                if is_in_comment(text, expression.range.start)
-                    || !names && is_of_program(object.node.get_ref(), text, &expression.name)
-                {
+                if is_in_comment(text, expression.range.start) {
+                    continue;
+                }
+                let of_program = |name: &str| {
+                    script.get_or_init(|| set_in(text)).contains(name)
+                        || environment.get_or_init(|| environment_of(object.node.get_ref())).contains(name)
+                };
+                if !names && of_program(&expression.name) {
                     continue;
                 }
                 let Some(location) = parts.location(expression.range.clone()) else { continue };
@@ -161,35 +170,44 @@ fn visit<'a>(
     }
 }
 
-/// Whether a program that the object holds has a variable of that name: a script sets it, or
-/// its container does.
-fn is_of_program(object: NodeRef<'_>, text: &str, name: &str) -> bool {
-    let is_set = text.match_indices(name).any(|(at, _)| {
+/// The names of the variables that a script sets.
+fn set_in(text: &str) -> FxHashSet<&str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let assigned = text.match_indices('=').filter_map(|(at, _)| {
         let before = &text[..at];
-        let begins = before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || ";(|".contains(c));
-        let Some(value) = text[at + name.len()..].strip_prefix('=').filter(|_| begins) else {
-            return before.ends_with("for ") && text[at + name.len()..].starts_with(" in ");
-        };
+        let (lead, name) = before.split_at(before.trim_end_matches(is_word).len());
+        let begins = lead.is_empty() || lead.ends_with(|c: char| c.is_whitespace() || ";(|".contains(c));
         // `REGION=${REGION}` waits for somebody else.
-        let value = value.trim_start_matches(['"', '\'']);
-        !value.strip_prefix("${").is_some_and(|rest| rest.starts_with(name))
+        let value = text[at + 1..].trim_start_matches(['"', '\'']);
+        let is_own = value.strip_prefix("${").is_some_and(|rest| rest.starts_with(name));
+        (begins && !is_own).then_some(name)
     });
-    is_set || is_in_environment(object, name, 0)
+    let looped = text.match_indices("for ").filter_map(|(at, word)| {
+        let rest = &text[at + word.len()..];
+        let (name, after) = rest.split_at(rest.find(|c| !is_word(c))?);
+        after.starts_with(" in ").then_some(name)
+    });
+    assigned.chain(looped).filter(|name| !name.is_empty()).collect()
 }
 
-/// Whether an `env` below a node has a variable.
-fn is_in_environment(node: NodeRef<'_>, name: &str, depth: usize) -> bool {
-    if depth > emit::DEPTH_LIMIT {
-        return false;
+/// The names of the variables that containers of an object have.
+fn environment_of(object: NodeRef<'_>) -> FxHashSet<String> {
+    let mut names = FxHashSet::default();
+    let mut stack = vec![(object, 0)];
+    while let Some((node, depth)) = stack.pop() {
+        if depth > emit::DEPTH_LIMIT {
+            continue;
+        }
+        for entry in node.entries() {
+            if &*entry.key == "env" {
+                names.extend(entry.value.items().filter_map(|item| Some(item.str_at("/name")?.into_owned())));
+                names.extend(entry.value.entries().map(|entry| entry.key.into_owned()));
+            }
+            stack.push((entry.value, depth + 1));
+        }
+        stack.extend(node.items().map(|item| (item, depth + 1)));
     }
-    if !node.is_map() {
-        return node.items().any(|item| is_in_environment(item, name, depth + 1));
-    }
-    node.entries().any(|entry| {
-        let is_named = |item: NodeRef<'_>| item.str_at("/name").is_some_and(|own| own == name);
-        &*entry.key == "env" && (entry.value.get(name).is_some() || entry.value.items().any(is_named))
-            || is_in_environment(entry.value, name, depth + 1)
-    })
+    names
 }
 
 /// Whether a place of a text of several lines lies in a line that a program skips.
