@@ -50,7 +50,7 @@ use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, Maker, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::relations::Relations;
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, Form, ResourceSet, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, ResourceSet, World};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -307,15 +307,15 @@ impl Pair<'_> {
     }
 }
 
-/// The directory of a cluster's gotk-sync.yaml, and that file.
+/// The directory that only bootstrap applied, and the gotk-sync.yaml in it.
 fn bootstrapped(cluster: &Cluster) -> Option<(&str, &FilePath)> {
-    let sync = &cluster.location.as_ref().filter(|_| cluster.form == Some(Form::Sync))?.file;
+    let sync = cluster.bootstrapped.as_ref()?;
     let (directory, _) = sync.shown().rsplit_once('/')?;
     Some((directory, sync))
 }
 
-/// Whether a place lies with the gotk-sync.yaml of a cluster, in a file that no Kustomization
-/// reads.
+/// Whether a place lies in the directory that only bootstrap applied, in a file that no
+/// Kustomization reads.
 pub(crate) fn is_of_bootstrap(cluster: &Cluster, place: &Location) -> bool {
     let Some((directory, sync)) = bootstrapped(cluster) else { return false };
     let rest = place.file.shown().strip_prefix(directory);

@@ -5,7 +5,6 @@ use super::{Effect, builds};
 use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::join;
 use crate::lang::yaml::{FilePath, Known, Location, Node};
-use crate::model::Maker;
 use crate::world::{Outcome, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -221,8 +220,7 @@ fn readings<'w>(worlds: &[&'w World]) -> FxHashMap<&'w str, FileReading> {
                 read.for_each(|path| add(path, reading));
             }
             // What bootstrap applied is built by the kustomization beside its file.
-            let is_bootstrapped = world.written(cluster).any(|(member, _)| member.maker == Maker::Entry);
-            if let Some((directory, _)) = super::bootstrapped(cluster).filter(|_| is_bootstrapped) {
+            if let Some((directory, _)) = super::bootstrapped(cluster) {
                 let paths = FILE_NAMES.iter().filter_map(|name| join(directory, name));
                 let files = paths.filter_map(|path| world.snapshot.file(&path));
                 files.for_each(|file| add(&file.path, FileReading::Whole));

@@ -195,6 +195,7 @@ impl Joined<'_> {
             certainty: one.certainty,
             form: one.form,
             location: one.location,
+            bootstrapped: one.bootstrapped,
             tree: one.tree,
             source: one.source,
             settings,

@@ -1,6 +1,6 @@
 //! What an entry point is, and how its Kustomization names path and source.
 
-use crate::lang::yaml::{Known, Location, Node, NodeRef};
+use crate::lang::yaml::{FilePath, Known, Location, Node, NodeRef};
 use crate::model::{Called, Certainty, ObjectId};
 use crate::world::build::BuiltObject;
 use rustc_hash::FxHashSet;
@@ -104,6 +104,9 @@ pub(crate) struct EntryPoint {
     /// Kustomizations that may be the live root instead, as nothing here applies
     /// what states this one; and the files that they reach.
     pub other_roots: Vec<(ObjectId, FxHashSet<Arc<str>>)>,
+    /// The gotk-sync.yaml whose directory bootstrap applied, where no Kustomization does:
+    /// `overlay` is what that made.
+    pub bootstrapped: Option<FilePath>,
     /// Whether what installs Flux makes sources that Git doesn't hold.
     pub has_unseen_sources: bool,
 }
@@ -146,6 +149,7 @@ impl EntryPoint {
             stated_by: None,
             is_named: false,
             other_roots: Vec::new(),
+            bootstrapped: None,
             has_unseen_sources: false,
         }
     }

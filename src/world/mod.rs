@@ -120,6 +120,8 @@ pub struct Cluster {
     pub form: Option<Form>,
     /// Where it is written.
     pub location: Option<Location>,
+    /// The gotk-sync.yaml whose directory bootstrap applied, where no Kustomization does.
+    pub bootstrapped: Option<FilePath>,
     /// The directory that its source stands for; empty for the repository's top.
     pub tree: String,
     /// What its own root is applied from; nothing where nothing says so.

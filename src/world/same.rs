@@ -17,6 +17,7 @@ impl World {
             certainty,
             form,
             location,
+            bootstrapped,
             tree,
             source,
             settings,
@@ -55,6 +56,7 @@ impl World {
             && *tree == twin.tree
             && *source == twin.source
             && *location == twin.location
+            && *bootstrapped == twin.bootstrapped
             && members.len() == twin.members.len()
             && *written == twin.written
             && applied.len() == twin.applied.len()

@@ -133,6 +133,7 @@ fn nameless(
         certainty: Certainty::Guessed,
         form: None,
         location: None,
+        bootstrapped: None,
         tree: String::new(),
         source: None,
         is_sent: false,

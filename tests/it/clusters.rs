@@ -206,6 +206,34 @@ fn what_bootstrap_applied_is_in_the_cluster() {
     assert_eq!(region(&listed), "eu");
     let by_another = scratch(&files("a.yaml, flux.yaml", whole));
     assert_eq!(by_another.forebay(&["lint", "--select", "duplicate-object"]).code, 0);
+    // What is applied since goes before: here the root of a directory that was there before.
+    let mut moved = files("a.yaml", whole);
+    moved[0].1 = sync("./clusters/main/once");
+    let patched = moved[1].1.clone();
+    moved[1].1 = overlay("gotk-sync.yaml", "");
+    moved.extend([
+        ("clusters/main/once/kustomization.yaml", overlay("root.yaml", "")),
+        (
+            "clusters/main/once/root.yaml",
+            kustomization("flux-system", "path: ./clusters/main, postBuild: {substitute: {REGION: us}}"),
+        ),
+    ]);
+    assert_eq!(region(&scratch(&moved)), "us");
+    // The configuration names the directory.
+    let mut configured = files("a.yaml", whole);
+    configured[1].1 = patched;
+    configured
+        .push((".forebay.yaml", "version: 1\nclusters: [{name: main, path: clusters/main}]\n".to_owned()));
+    let configured = scratch(&configured);
+    assert_eq!(region(&configured), "eu");
+    configured.commit("base");
+    let other = overlay(whole, patch).replace("REGION: eu", "REGION: fr");
+    configured.write("clusters/main/flux-system/kustomization.yaml", other.as_bytes());
+    let plan = configured.forebay(&["plan", "--base", "HEAD"]).out;
+    assert!(
+        plan.contains("data.region eu -> fr") && plan.contains("not now: when `flux bootstrap`"),
+        "{plan}"
+    );
     // As bootstrap leaves it: without a patch, and with a kustomization that lists other files.
     let unlisted = scratch(&files("a.yaml", "extra.yaml"));
     assert_eq!(region(&unlisted), "${REGION}");

@@ -109,4 +109,5 @@ fn take_bootstrapped(entry: &mut EntryPoint, objects: Vec<Arc<BuiltObject>>) {
     entry.kustomizations = kustomizations;
     entry.generated.retain(|(id, _)| !objects.iter().any(|object| object.id.as_deref() == Some(id)));
     entry.overlay = objects;
+    entry.bootstrapped = entry.location.as_ref().map(|location| location.file.clone());
 }

@@ -5,7 +5,7 @@ use super::grown::{Grown, Repository};
 use super::round::{Extent, Round};
 use super::start::Start;
 use super::walk::round;
-use crate::model::{Certainty, Maker, kinds};
+use crate::model::{Certainty, Maker, Name, kinds};
 use crate::world::earlier::{EarlierBuild, Identity};
 use crate::world::entry_point::EntryPoint;
 use crate::world::{ApplyTarget, PlacedObject, capabilities, instance};
@@ -82,6 +82,7 @@ impl Grown {
             certainty: entry.certainty,
             form: Some(entry.form),
             location: entry.location.clone(),
+            bootstrapped: entry.bootstrapped.clone(),
             tree: entry.tree.clone(),
             source: entry.source.clone(),
             is_sent: entry.is_sent,
@@ -117,11 +118,16 @@ impl Grown {
 
     /// What nothing in Git applies.
     fn add_beside(&mut self, repository: &Repository<'_>, entry: &EntryPoint) {
-        for object in &entry.overlay {
-            if let Some(id) = object.id.clone() {
-                self.objects.push((id, object.clone(), ApplyTarget::Local, Maker::Entry));
-            }
-        }
+        let local = self.objects.iter().filter(|(_, _, target, _)| *target == ApplyTarget::Local);
+        // What is applied since bootstrap goes before.
+        let since: FxHashSet<Name<'_>> = match entry.bootstrapped {
+            Some(_) => local.map(|(id, ..)| id.named()).collect(),
+            None => FxHashSet::default(),
+        };
+        let left = entry.overlay.iter().filter_map(|object| Some((object.id.clone()?, object.clone())));
+        let left: Vec<_> = left.filter(|(id, _)| !since.contains(&id.named())).collect();
+        self.objects
+            .extend(left.into_iter().map(|(id, object)| (id, object, ApplyTarget::Local, Maker::Entry)));
         if entry.certainty == Certainty::Guessed && entry.name.is_none() {
             let placed = by_hand(repository.snapshot, entry, self);
             self.objects.extend(placed);

@@ -40,6 +40,7 @@ pub(crate) struct Grown {
     pub(crate) certainty: Certainty,
     pub(crate) form: Option<Form>,
     pub(crate) location: Option<Location>,
+    pub(crate) bootstrapped: Option<FilePath>,
     pub(crate) tree: String,
     pub(crate) source: Option<Called>,
     pub(crate) is_sent: bool,

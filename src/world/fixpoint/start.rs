@@ -18,8 +18,10 @@ pub(super) struct Start<'a> {
     pub(super) entry: &'a EntryPoint,
     /// What the configuration says of the cluster.
     target: TargetConfig,
-    /// What the entry point puts there, of that which shapes builds.
+    /// What the entry point puts there, of that which shapes builds: it stays.
     given: Vec<(Called, (ObjectId, Node))>,
+    /// Likewise, what it put there once: what is applied since goes before.
+    begun: Vec<(Called, (ObjectId, Node))>,
     pub(super) settings: Settings,
     /// What shapes builds.
     pub(super) objects: LocalObjects,
@@ -40,15 +42,16 @@ impl<'a> Start<'a> {
         let guessed = snapshot.objects_below(&entry.root).iter();
         let guessed = guessed.map(|object| (&object.id, object.node.get_ref()));
         let settings = settings(repository, entry, &target, guessed);
-        let given = given(entry);
+        let (given, begun) = (given(entry), begun(entry));
         Start {
             repository,
             sources: Sources { snapshot, shared, config, urls, entry, pushes },
             entry,
             target,
             settings,
-            objects: given.iter().cloned().collect(),
+            objects: begun.iter().chain(&given).cloned().collect(),
             given,
+            begun,
             injected: injected_variables(config, &[]),
             served: BTreeSet::new(),
         }
@@ -65,8 +68,10 @@ impl<'a> Start<'a> {
         let started = self.objects.len();
         let objects = || {
             let placed = beside.iter().chain(&grown.objects).filter(|(id, _, target, _)| shapes(id, target));
-            placed
-                .map(|(id, built, ..)| shaping(id, &built.node))
+            let placed = placed.map(|(id, built, ..)| shaping(id, &built.node));
+            let begun = self.begun.iter().cloned();
+            begun
+                .chain(placed)
                 .chain(grown.releases.iter().flat_map(rendered))
                 .chain(self.given.iter().cloned())
                 .collect()
@@ -94,12 +99,16 @@ fn settings<'o>(
     Settings::read(objects, snapshot, installs, &entry.root, (target, &config.assumed))
 }
 
-/// What an entry point puts into its cluster by itself, of that which shapes builds.
+/// What an entry point keeps in its cluster by itself, of that which shapes builds.
 fn given(entry: &EntryPoint) -> Vec<(Called, (ObjectId, Node))> {
     let pair = entry.generated.iter().filter_map(|(id, node)| Some((id, node.as_ref()?)));
     let roots = entry.kustomizations.iter().map(|(id, node)| (id, node)).filter(|_| entry.owned);
-    let made = pair.chain(roots).map(|(id, node)| (id.called(), (id.clone(), node.clone())));
+    pair.chain(roots).map(|(id, node)| (id.called(), (id.clone(), node.clone()))).collect()
+}
+
+/// What somebody applied at its beginning, of that which shapes builds.
+fn begun(entry: &EntryPoint) -> Vec<(Called, (ObjectId, Node))> {
     let overlay = entry.overlay.iter().filter_map(|object| Some((object.id.as_ref()?, &object.node)));
     let placed = overlay.filter(|(id, _)| shapes(id, &ApplyTarget::Local));
-    made.chain(placed.map(|(id, node)| shaping(id, node))).collect()
+    placed.map(|(id, node)| shaping(id, node)).collect()
 }
