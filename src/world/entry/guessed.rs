@@ -191,26 +191,30 @@ fn not_covered<'f>(
     overlays: &Overlays,
     found: &'f [WithPath<'_>],
 ) -> impl Iterator<Item = &'f Object> {
-    let mut paths: BTreeMap<&str, usize> = BTreeMap::new();
-    for path in found.iter().filter_map(|(_, path)| path.as_deref()) {
-        *paths.entry(path).or_default() += 1;
-    }
+    let paths: BTreeSet<&str> = found.iter().filter_map(|(_, path)| path.as_deref()).collect();
     let files: FxHashSet<&str> = found.iter().map(|(object, _)| &**object.path()).collect();
-    let mut takers: FxHashMap<Arc<str>, Vec<&str>> = FxHashMap::default();
-    for path in paths.keys() {
+    // The paths whose kustomization takes a file in.
+    let mut takers: FxHashMap<Arc<str>, FxHashSet<&str>> = FxHashMap::default();
+    for path in &paths {
         for file in overlays.reach(snapshot, path).into_iter().filter(|file| files.contains(&**file)) {
-            takers.entry(file).or_default().push(path);
+            takers.entry(file).or_default().insert(path);
         }
     }
+    let shortest: FxHashMap<Arc<str>, usize> = takers
+        .iter()
+        .filter_map(|(file, paths)| Some((file.clone(), paths.iter().map(|path| path.len()).min()?)))
+        .collect();
     let is_covered = move |file: &str, own: Option<&str>| {
         let ends = memchr::memchr_iter(b'/', file.as_bytes()).map(|at| &file[..at]);
-        let above = std::iter::once("").chain(ends).filter(|path| paths.contains_key(path));
-        let covering: Vec<&str> = above.chain(takers.get(file).into_iter().flatten().copied()).collect();
-        let is_own = own.is_some_and(|own| covering.contains(&own));
-        covering.iter().any(|path| {
-            let others = paths[path] - usize::from(own == Some(path));
-            others > 0 && !(is_own && own.map(str::len) <= Some(path.len()))
-        })
+        // The first is the shortest.
+        let above = std::iter::once("").chain(ends).find(|path| paths.contains(path)).map(str::len);
+        let least = above.into_iter().chain(shortest.get(file).copied()).min();
+        let takes =
+            |own: &str| is_below(file, own) || takers.get(file).is_some_and(|paths| paths.contains(own));
+        match own.filter(|own| takes(own)) {
+            Some(own) => least.is_some_and(|least| least < own.len()),
+            None => least.is_some(),
+        }
     };
     let left = found.iter().filter(move |(object, path)| !is_covered(object.path(), path.as_deref()));
     left.map(|(object, _)| *object)

@@ -70,7 +70,9 @@ pub(super) fn settle(
     // What another statement settles needs no complaint.
     let entries = &found.entries;
     found.unsettled.retain(|one| {
-        let same = |entry: &EntryPoint| entry.root == clean_path(&one.path) || one.form == Form::Helmfile;
+        let same = |entry: &EntryPoint| {
+            entry.root == clean_path(&one.path) || matches!(one.form, Form::Helmfile | Form::Values)
+        };
         !entries.iter().any(same)
     });
     drop_other_trees(&mut found.entries);

@@ -2,13 +2,15 @@
 //! Helm before Flux is there.
 
 use super::EntryPoint;
+use super::leftovers::is_leftover;
 use crate::files::Snapshot;
 use crate::world::instance;
 
 /// The entry points of files that are named as values, hold those of the chart, and are
 /// no object.
 pub(super) fn find(snapshot: &Snapshot) -> Vec<EntryPoint> {
-    let files = snapshot.files().iter().filter(|file| instance::is_named_values(&file.path));
+    let is_named = |path: &str| instance::is_named_values(path) && !is_leftover(path);
+    let files = snapshot.files().iter().filter(|file| is_named(&file.path));
     let of_file = files.filter_map(|file| {
         let stream = snapshot.stream(file).filter(|stream| stream.text.contains("sync:"))?;
         let [source] = snapshot.sources(file) else { return None };

@@ -6,8 +6,8 @@
 use super::{post_build, title};
 use crate::build::substitute::{Parts, Variables, opts_out, parse};
 use crate::lang::yaml::{Dialect, Location, NodeRef, Scalar, Trail, emit};
-use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::kinds;
+use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
+use crate::model::{ObjectId, kinds};
 use crate::world::{Applied, Cluster, Effective, UnseenMakerKind};
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
@@ -79,28 +79,37 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                     continue;
                 }
                 let Some(location) = parts.location(expression.range.clone()) else { continue };
-                let what = format!("${{{}}} is not substituted", expression.name);
-                let finding = report.report(location, title(&object.id, &what));
-                // A name is never found as it is written; other text may be meant so.
-                finding
-                    .level(if names { Level::Error } else { Level::Warning })
-                    .why(format!(
-                        "{} has no variables, so the text reaches the cluster as it is{}",
-                        applied.id,
-                        if names { ", and names nothing there" } else { "" }
-                    ))
-                    .help(format!(
-                        "give {} a postBuild, or escape the text where it is substituted elsewhere",
-                        applied.id
-                    ))
-                    .object(&object.id)
-                    .field(pointer, expression.name.clone());
+                let finding = tell(report, object, &applied.id, names, &expression.name, location);
+                finding.field(pointer, expression.name.clone());
                 if let Some((definer, place)) = definer(cluster, &variables, &expression.name) {
                     finding.related(format!("{} defines it", definer.id), place);
                 }
             }
         });
     }
+}
+
+/// Reports an expression of an object that `by` applies; one that names something is never
+/// found as it is written, other text may be meant so.
+fn tell<'r>(
+    report: &'r mut Reporter<'_>,
+    object: &Effective,
+    by: &ObjectId,
+    is_name: bool,
+    variable: &str,
+    location: Location,
+) -> &'r mut Finding {
+    let what = format!("${{{variable}}} is not substituted");
+    let finding = report.report(location, title(&object.id, &what));
+    finding
+        .level(if is_name { Level::Error } else { Level::Warning })
+        .why(format!(
+            "{by} has no variables, so the text reaches the cluster as it is{}",
+            if is_name { ", and names nothing there" } else { "" }
+        ))
+        .help(format!("give {by} a postBuild, or escape the text where it is substituted elsewhere"))
+        .object(&object.id);
+    finding
 }
 
 /// Whether a text is a dashboard of Grafana, in JSON.
@@ -179,7 +188,8 @@ fn set_in(text: &str) -> FxHashSet<&str> {
         let begins = lead.is_empty() || lead.ends_with(|c: char| c.is_whitespace() || ";(|".contains(c));
         // `REGION=${REGION}` waits for somebody else.
         let value = text[at + 1..].trim_start_matches(['"', '\'']);
-        let is_own = value.strip_prefix("${").is_some_and(|rest| rest.starts_with(name));
+        let rest = value.strip_prefix("${").and_then(|rest| rest.strip_prefix(name));
+        let is_own = rest.is_some_and(|rest| !rest.starts_with(is_word));
         (begins && !is_own).then_some(name)
     });
     let looped = text.match_indices("for ").filter_map(|(at, word)| {

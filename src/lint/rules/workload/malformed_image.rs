@@ -57,7 +57,7 @@ fn is_stand_in(image: &str) -> bool {
     });
     is_marked
         || !name.contains('.')
-            && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-' | b'<' | b'>'))
+            && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-'))
 }
 
 /// Levels of an object that are looked at.
