@@ -1,8 +1,9 @@
 //! Releases of charts: all in one process, with and without origins, against one process
 //! each of forebay and of Helm. docs/performance.md has the figures.
 //!
-//! RELEASES is a file of lines of JSON, `{"chart": directory, "name": …, "namespace": …,
-//! "values": {…}}`. HELM is the helm to compare with, of the line 4.2, if any.
+//! RELEASES is a file of lines of JSON, `{"chart": directory or archive, "name": …, "namespace": …,
+//! "values": {…}, "skipSchemas": …}`, the last where a schema of the chart names another host,
+//! which neither can ask. HELM is the helm to compare with, of the line 4.2, if any.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
@@ -11,6 +12,7 @@ use forebay::internals::build::helm::{
     render,
 };
 use forebay::internals::files::{FileTree, Snapshot, Store};
+use forebay::internals::lang::template::with_stack;
 use forebay::internals::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
 use std::hint::black_box;
@@ -18,6 +20,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// As the command has it.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Renders of one release, of which the median counts.
 const RUNS: usize = 9;
@@ -29,6 +36,7 @@ struct Case {
     chart: String,
     release: ChartRelease,
     values: String,
+    skips_schemas: bool,
 }
 
 fn cases(path: &str) -> Vec<Case> {
@@ -42,12 +50,16 @@ fn cases(path: &str) -> Vec<Case> {
             revision: 1,
             is_upgrade: false,
         };
-        Case { chart: word("chart", ""), release, values: given["values"].to_string() }
+        let skips_schemas = given["skipSchemas"].as_bool().unwrap_or_default();
+        Case { chart: word("chart", ""), release, values: given["values"].to_string(), skips_schemas }
     };
     text.lines().map(case).collect()
 }
 
 fn load(path: &str, store: &Arc<Store>) -> Option<Chart> {
+    if Path::new(path).is_file() {
+        return Chart::of_archive(&std::fs::read(path).ok()?, store, LINE).ok();
+    }
     let snapshot = Snapshot::listed(Path::new(path), store.clone()).ok()?;
     let tree = FileTree::root(Arc::new(snapshot));
     Chart::of_tree(&tree, "", path, LINE).ok()
@@ -69,7 +81,7 @@ fn printed(case: &Case, chart: &Chart, values: &Value, keep: Keep) -> Option<Vec
         capabilities: &Capabilities::of(LINE),
         ends: &[],
         helm: LINE.into(),
-        skip_schema_validation: false,
+        skip_schema_validation: case.skips_schemas,
         version_suffix: None,
         keep,
         threads: 2,
@@ -149,6 +161,7 @@ fn processes(program: &[&str], found: &[(&Case, Chart, usize)]) -> Duration {
             .args(["template", &case.release.name, &case.chart, "-n", &case.release.namespace])
             .args(["--include-crds", "-f"])
             .arg(&values)
+            .args(case.skips_schemas.then_some("--skip-schema-validation"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
@@ -161,6 +174,11 @@ fn processes(program: &[&str], found: &[(&Case, Chart, usize)]) -> Duration {
 }
 
 fn main() {
+    // One thread for all, as the command has it.
+    with_stack(compare).unwrap();
+}
+
+fn compare() {
     let Ok(path) = std::env::var("RELEASES") else {
         println!("skipped: RELEASES names no file");
         return;

@@ -26,7 +26,7 @@ pub mod lang {
         };
         pub mod helm {
             pub use crate::lang::template::helm::{
-                execution_error, execution_error_in_a_line, order, parse_error,
+                execution_error, execution_error_in_a_line, parse_error, sort,
             };
         }
     }

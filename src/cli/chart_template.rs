@@ -5,7 +5,7 @@ use super::output;
 use super::{Answer, Failure, Status};
 use crate::build::helm::{
     Capabilities, Chart, ChartFile, ChartRelease, Given, HelmLine, Keep, KubeVersion, ManifestDocument,
-    Printed, RenderError, RenderRequest, RenderedChart, render,
+    Printed, RenderError, RenderRequest, RenderedChart, Value, no_deep_thread, render, with_archive,
 };
 use crate::files::{FileTree, Snapshot, Store, read_bytes};
 use crate::lang::text::clean;
@@ -178,8 +178,14 @@ fn standard_input() -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > LIMIT { Err("larger than 64 MiB".to_owned()) } else { Ok(bytes) }
 }
 
-/// The chart at a path of the command line.
-fn loaded(common: &Common, path: &str, store: &Arc<Store>, line: HelmLine) -> Result<Chart, Ending> {
+/// Goes on with the chart at a path of the command line.
+fn with_chart(
+    common: &Common,
+    path: &str,
+    store: &Arc<Store>,
+    line: HelmLine,
+    go_on: impl FnOnce(Chart) -> Result<(), Ending> + Send,
+) -> Result<(), Ending> {
     let at = Path::new(path);
     let shown = clean(path);
     if at.is_dir() {
@@ -189,13 +195,16 @@ fn loaded(common: &Common, path: &str, store: &Arc<Store>, line: HelmLine) -> Re
         let snapshot =
             Snapshot::listed(&root, store.clone()).map_err(|error| usage(format!("{shown}: {error}")))?;
         let tree = FileTree::root(Arc::new(snapshot));
-        return Ok(Chart::of_tree(&tree, "", &root.to_string_lossy(), line)?);
+        return go_on(Chart::of_tree(&tree, "", &root.to_string_lossy(), line)?);
     }
     if !at.exists() {
         return Err(usage(format!("{shown}: there is no such directory or archive")).into());
     }
     let packed = read_bytes(at).map_err(|error| usage(format!("{shown}: {error}")))?;
-    Ok(Chart::of_archive(&packed, store, line)?)
+    if common.thread_count() < 2 {
+        return go_on(Chart::of_archive(&packed, store, line)?);
+    }
+    with_archive(&packed, store, line, |chart| go_on(chart?)).unwrap_or_else(|| Err(no_deep_thread().into()))
 }
 
 fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
@@ -209,13 +218,27 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
     };
     let values = given.merge(line, &of_file)?;
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
-    let chart = loaded(common, path, &store, line)?;
+    with_chart(common, path, &store, line, |chart| {
+        print(common, arguments, &capabilities, &given, values, chart)
+    })
+}
+
+/// Prints what a chart renders to.
+fn print(
+    common: &Common,
+    arguments: &Arguments,
+    capabilities: &Capabilities,
+    given: &Given,
+    values: Value,
+    chart: Chart,
+) -> Result<(), Ending> {
+    let line = arguments.line();
     chart.check_installable(line)?;
     let request = RenderRequest {
         chart: &chart,
         values: &values,
         release: &arguments.release(common),
-        capabilities: &capabilities,
+        capabilities,
         ends: &[],
         helm: line.into(),
         skip_schema_validation: arguments.skip_schema_validation,
@@ -223,7 +246,7 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
         threads: common.thread_count(),
     };
-    let places = TemplatePlaces::new(&chart, &given);
+    let places = TemplatePlaces::new(&chart, given);
     let rendered = render(&request).map_err(|error| places.told(error))?;
     let printed = Printed {
         include_crds: arguments.include_crds,

@@ -3,6 +3,7 @@
 use super::{Failure, Status};
 use crate::config::Level;
 use crate::files::{PathTarget, Snapshot, place};
+use crate::lang::template::start_deep;
 use crate::report::secrets::SecretValues;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
@@ -248,7 +249,9 @@ impl Common {
     /// nobody in between, which is most of the time of a small repository.
     pub(crate) fn start_threads(&self, with_this: bool) -> Result<(), Failure> {
         let count = self.thread_count();
-        let mut pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+        // They render charts themselves.
+        let start = |thread: rayon::ThreadBuilder| start_deep(|| thread.run());
+        let mut pool = rayon::ThreadPoolBuilder::new().num_threads(count).spawn_handler(start);
         // The first thread of a process on Windows has half the stack of the others.
         if with_this && !cfg!(windows) {
             pool = pool.use_current_thread();

@@ -59,7 +59,6 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use common::Common;
 use std::mem::ManuallyDrop;
-use std::process::ExitCode;
 
 /// Offline linter, simulator, planner and in-place rewriter for GitOps
 /// repositories of Flux and Cluster API manifests.
@@ -217,13 +216,10 @@ pub(crate) enum Status {
     Findings,
 }
 
-/// Parse the arguments of the process, run the command, give its exit code.
-pub fn main() -> ExitCode {
+/// Parse the arguments of the process, run the command, end with its exit code.
+pub fn main() -> ! {
     std::panic::set_hook(Box::new(report_bug));
-    match std::panic::catch_unwind(run) {
-        Ok(code) => code,
-        Err(_) => ExitCode::from(3),
-    }
+    output::end(std::panic::catch_unwind(run).unwrap_or(3))
 }
 
 /// What the process was given.
@@ -241,14 +237,15 @@ fn parse() -> Result<Cli, clap::Error> {
 /// often. To make the flags of all commands takes a quarter of a run that finds nothing to do.
 /// Mistakes and helps are left to who knows all.
 fn of_one_command() -> Option<Cli> {
-    let word = std::env::args_os().nth(1)?;
-    let word = word.to_str()?;
+    let word = |index| std::env::args_os().nth(index)?.into_string().ok();
     let new = clap::Command::new;
-    let own = match word {
+    let own = match &*word(1)? {
         "lint" => lint::Arguments::augment_args(new("lint")),
         "build" => build::Arguments::augment_args(new("build")),
         "plan" => plan::Arguments::augment_args(new("plan")),
-        "chart" => Chart::augment_subcommands(new("chart")),
+        "chart" if word(2).as_deref() == Some("template") => {
+            new("chart").subcommand(chart_template::Arguments::augment_args(new("template")))
+        }
         _ => return None,
     };
     let all = Common::augment_args(clap::Command::new("forebay")).subcommand(own);
@@ -262,13 +259,13 @@ fn command() -> clap::Command {
     Cli::command().mut_subcommand("plan", |plan| plan.defer(plan::with_effects))
 }
 
-fn run() -> ExitCode {
+fn run() -> u8 {
     match complete::answer() {
         Ok(false) => {}
-        Ok(true) => return ExitCode::SUCCESS,
+        Ok(true) => return 0,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(2);
+            return 2;
         }
     }
     let cli = match parse() {
@@ -281,7 +278,7 @@ fn run() -> ExitCode {
                 return complain(&Common::default(), 2, &message);
             }
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return if error.use_stderr() { 2 } else { 0 };
         }
     };
     let Cli { common, command } = cli;
@@ -296,8 +293,8 @@ fn run() -> ExitCode {
     let answer = started.and_then(|()| run_command(&common, command));
     progress::stop();
     match answer {
-        Ok(Status::Clean) => ExitCode::SUCCESS,
-        Ok(Status::Findings) => ExitCode::from(1),
+        Ok(Status::Clean) => 0,
+        Ok(Status::Findings) => 1,
         Err(failure) => complain(&common, failure.code(), &failure.words()),
     }
 }
@@ -360,11 +357,11 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
     })
 }
 
-fn complain(common: &Common, code: u8, message: &str) -> ExitCode {
+fn complain(common: &Common, code: u8, message: &str) -> u8 {
     use std::io::Write;
     progress::stop();
     let _ = writeln!(output::stderr(common), "forebay: {}", message.trim_end());
-    ExitCode::from(code)
+    code
 }
 
 /// A panic is our own bug, whatever the input was.

@@ -79,6 +79,14 @@ impl Blob {
         }
     }
 
+    /// [`Blob::text`], held together with it.
+    pub(crate) fn shared_text(&self) -> Option<Arc<str>> {
+        match &self.bytes {
+            Bytes::Text(text) => Some(text.clone()),
+            Bytes::Other(_) => None,
+        }
+    }
+
     /// The bytes as text, where they are UTF-8.
     pub fn text(&self) -> Option<&str> {
         match &self.bytes {

@@ -16,6 +16,7 @@ mod action;
 mod advice;
 mod architecture;
 mod baseline;
+mod chart_archives;
 mod chart_cases;
 #[cfg(unix)]
 mod chart_objects;

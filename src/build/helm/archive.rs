@@ -14,14 +14,19 @@ pub(super) const CHART_LIMIT: u64 = 100 << 20;
 /// Members of an archive; Helm has no such bound.
 const MEMBERS: usize = 20_000;
 
-/// The files of an archive, without the directory around them: name and content.
-pub(super) fn members(packed: &[u8], store: &Store) -> Result<Vec<(String, Arc<Blob>)>, RenderError> {
+/// The files of an archive, without the directory around them: name and content. `unpacked`
+/// is told of each as soon as it is known, by its whole path.
+pub(super) fn members(
+    packed: &[u8],
+    store: &Store,
+    unpacked: &mut dyn FnMut(&str, &Arc<Blob>),
+) -> Result<Vec<(String, Arc<Blob>)>, RenderError> {
     if !packed.starts_with(&[0x1f, 0x8b]) {
         return refuse("gzip: invalid header");
     }
     // What unpacks to more than all files and their headers may have is none of Helm's.
-    let unpacked = flate2::read::MultiGzDecoder::new(packed).take(2 * CHART_LIMIT);
-    let mut archive = tar::Archive::new(Forward { inner: unpacked, at: 0, passed: Vec::new() });
+    let inner = flate2::read::MultiGzDecoder::new(packed).take(2 * CHART_LIMIT);
+    let mut archive = tar::Archive::new(Forward { inner, at: 0, passed: Vec::new() });
     let (mut found, mut content) = (Vec::new(), Vec::new());
     let mut left = CHART_LIMIT;
     let entries = archive.entries_with_seek().map_err(|error| unreadable(&error))?;
@@ -57,7 +62,9 @@ pub(super) fn members(packed: &[u8], store: &Store) -> Result<Vec<(String, Arc<B
         if (read as u64) < size || left == 0 {
             return refuse(format!("decompressed chart is larger than the maximum size {CHART_LIMIT}"));
         }
-        found.push((name, store.intern(&content)));
+        let blob = store.intern(&content);
+        unpacked(&path, &blob);
+        found.push((name, blob));
     }
     if found.is_empty() {
         return refuse("no files in chart archive");

@@ -10,6 +10,7 @@ use crate::files::Blob;
 use crate::lang::template::{Documents, Parsed};
 use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,11 +40,22 @@ impl ChartFile {
         if self.bytes().len() == all.len() { all } else { self.bytes().into() }
     }
 
+    /// [`ChartFile::text`], shared with the file where that can be.
+    pub(super) fn shared_text(&self) -> Option<Arc<str>> {
+        text_of(&self.blob)
+    }
+
     /// Its text without a byte order mark; nothing where it is no UTF-8.
     pub fn text(&self) -> Option<&str> {
         let text = self.blob.text()?;
         Some(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
+}
+
+/// The text of a file without a byte order mark.
+pub(super) fn text_of(blob: &Blob) -> Option<Arc<str>> {
+    let all = blob.shared_text()?;
+    Some(all.strip_prefix('\u{feff}').map(Arc::from).unwrap_or(all))
 }
 
 /// A chart. Cloning is a few reference counts.
@@ -76,8 +88,8 @@ type Readable = OnceLock<Option<Arc<Readers>>>;
 /// line of Helm, so the functions and the drafts of schemas are the same.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    /// By the name of the template and the address of its content, which the chart holds.
-    templates: Memo<(String, usize), Parsed>,
+    /// By the address of the content, which the chart holds, and the name of the template.
+    templates: Mutex<FxHashMap<usize, ByName<Parsed>>>,
     /// By the addresses of the schema and of all files that may answer its references.
     schemas: Memo<Vec<usize>, Schema>,
     /// Whether an answer of one of its renders hung on what the cluster can do.
@@ -88,16 +100,18 @@ pub(crate) struct Prepared {
     documents: OnceLock<Arc<Documents>>,
 }
 
-type Memo<K, V> = Mutex<FxHashMap<K, Arc<V>>>;
+type Memo<K, V> = Mutex<FxHashMap<K, Cell<V>>>;
 
+type ByName<V> = SmallVec<[(Arc<str>, Cell<V>); 1]>;
+
+/// What is made once; who comes while it is made waits for it.
+type Cell<V> = Arc<OnceLock<Arc<V>>>;
+
+/// What was made for a key.
 fn known<K: Hash + Eq, V>(memo: &Memo<K, V>, key: K, make: impl FnOnce() -> V) -> Arc<V> {
-    let lock = || memo.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lock().get(&key) {
-        return known.clone();
-    }
-    let made = Arc::new(make());
-    lock().insert(key, made.clone());
-    made
+    let lock = memo.lock();
+    let cell = lock.unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    cell.get_or_init(|| Arc::new(make())).clone()
 }
 
 impl Prepared {
@@ -126,10 +140,21 @@ impl Prepared {
     pub(super) fn templates(
         &self,
         name: &str,
-        file: &ChartFile,
+        blob: &Arc<Blob>,
         parse: impl FnOnce() -> Parsed,
     ) -> Arc<Parsed> {
-        known(&self.templates, (name.to_owned(), address(file)), parse)
+        let mut lock = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        let alike = lock.entry(Arc::as_ptr(blob) as usize).or_default();
+        let cell = match alike.iter().find(|(known, _)| **known == *name) {
+            Some((_, cell)) => cell.clone(),
+            None => {
+                let cell = Cell::default();
+                alike.push((name.into(), cell.clone()));
+                cell
+            }
+        };
+        drop(lock);
+        cell.get_or_init(|| Arc::new(parse())).clone()
     }
 
     /// The compiled schema of a file, whose references any of the others may answer.

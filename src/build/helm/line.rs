@@ -1,7 +1,7 @@
 //! The lines of Helm, and what each of them says of itself and of the cluster.
 
 use super::error::{Refusal, RenderError};
-use crate::lang::template::ANY_VERSION;
+use crate::lang::template::{ANY_VERSION, EngineRun, TemplateParser};
 
 /// A line of Helm whose behaviour is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,6 +12,22 @@ pub enum HelmLine {
     V4_1,
     /// Helm 4.2, as 4.2.3.
     V4_2,
+}
+
+impl HelmLine {
+    /// Functions that it doesn't know yet.
+    pub(super) fn unknown_functions(self) -> &'static [&'static str] {
+        match self {
+            HelmLine::V3_17 => &["mustToYaml", "mustToToml"],
+            HelmLine::V4_1 => &["mustToToml"],
+            HelmLine::V4_2 => &[],
+        }
+    }
+
+    /// What reads its templates.
+    pub(super) fn template_parser(self) -> TemplateParser {
+        TemplateParser::of(&EngineRun { without: self.unknown_functions(), ..EngineRun::default() })
+    }
 }
 
 /// What becomes of null in values; it changed within lines.

@@ -57,13 +57,25 @@ impl Chart {
 
     /// The chart in a packed archive; its places name the tree `name@version`.
     pub fn of_archive(packed: &[u8], store: &Store, line: HelmLine) -> Result<Chart, RenderError> {
+        Chart::of_archive_telling(packed, store, line, &mut |_, _| ())
+    }
+
+    /// [`Chart::of_archive`]; `unpacked` is told of each file as soon as it is known, by its
+    /// path in the archive.
+    pub(super) fn of_archive_telling(
+        packed: &[u8],
+        store: &Store,
+        line: HelmLine,
+        unpacked: &mut dyn FnMut(&str, &Arc<Blob>),
+    ) -> Result<Chart, RenderError> {
         let loading = Loading { store, line };
-        let files = loading.unpacked(packed).map_err(|error| match (error, line) {
+        let members = archive::members(packed, store, unpacked).map_err(|error| match (error, line) {
             (RenderError::Refused(refusal), HelmLine::V4_1 | HelmLine::V4_2) => {
                 refusal.wrapped("unable to load chart archive: ").into()
             }
             (error, _) => error,
         })?;
+        let files = loading.placed(members);
         if line != HelmLine::V3_17 {
             let Some(own) = files.iter().find(|file| &*file.name == "Chart.yaml") else {
                 return refuse("unable to detect chart version, no Chart.yaml found");
@@ -154,7 +166,7 @@ fn linked(tree: &FileTree, path: &str, name: &str, found: &mut Vec<ChartFile>) -
 impl Loading<'_> {
     /// The files of an archive, each at its place in the tree that the chart is.
     fn unpacked(&self, packed: &[u8]) -> Result<Vec<ChartFile>, RenderError> {
-        Ok(self.placed(archive::members(packed, self.store)?))
+        Ok(self.placed(archive::members(packed, self.store, &mut |_, _| ())?))
     }
 
     /// Files that no file tree holds, each at its place in the tree that the chart is.

@@ -30,6 +30,7 @@
 //! helm-controller does not check that `charts/` is complete; Helm's commands do, by
 //! [`Chart::check_installable`].
 
+mod ahead;
 mod archive;
 mod chart;
 mod coalesce;
@@ -54,6 +55,7 @@ mod schema;
 mod strvals;
 mod value;
 
+pub(crate) use ahead::with_archive;
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
 pub(crate) use culprit::{Culprit, culprit};
@@ -255,11 +257,16 @@ pub(crate) fn render_unless(
         rendered.assumed.splice(..0, checked.assumed);
         Ok::<_, RenderError>(Some(rendered))
     })
-    .ok_or_else(|| RenderError::Unable("the system has no thread with a deep stack".to_owned()))??;
+    .ok_or_else(no_deep_thread)??;
     if let Some(rendered) = &mut rendered {
         rendered.warnings.splice(..0, warnings);
     }
     Ok(rendered)
+}
+
+/// Why nothing is rendered where nothing could be run.
+pub(crate) fn no_deep_thread() -> RenderError {
+    RenderError::Unable("the system has no thread with a deep stack".to_owned())
 }
 
 /// The values as the templates of the chart see them, those of charts in it below their
@@ -313,15 +320,6 @@ fn check_cluster(chart: &Chart, request: &RenderRequest<'_>) -> Result<(), Rende
     Err(refusal.into())
 }
 
-/// Functions that a line doesn't know yet.
-fn unknown_functions(line: HelmLine) -> &'static [&'static str] {
-    match line {
-        HelmLine::V3_17 => &["mustToYaml", "mustToToml"],
-        HelmLine::V4_1 => &["mustToToml"],
-        HelmLine::V4_2 => &[],
-    }
-}
-
 /// A template that takes part.
 struct Template<'c> {
     name: String,
@@ -333,7 +331,7 @@ struct Template<'c> {
 fn templates(chart: &Chart) -> Vec<Template<'_>> {
     let mut found = Vec::new();
     collect(chart, chart.name(), &mut 0, &mut found);
-    found.sort_by(|a, b| helm::order(&a.name, &b.name));
+    helm::sort(&mut found, |template| &template.name);
     // Of two files of one name Go's map keeps the last.
     found.dedup_by(|a, b| a.name == b.name);
     found
@@ -383,7 +381,7 @@ fn engine_for(request: &RenderRequest<'_>) -> Engine {
     Engine::new(&EngineRun {
         origins: request.keep != Keep::Text,
         questions: request.keep.has_questions(),
-        without: unknown_functions(line),
+        without: line.unknown_functions(),
         libraries: libraries(line),
         documents: request.chart.prepared.documents(request.chart),
         ..EngineRun::default()
@@ -414,8 +412,9 @@ fn check_and_parse(
     let next = AtomicUsize::new(0);
     let parse = || {
         while let Some(template) = templates.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Some(text) = template.file.text() {
-                prepared.templates(&template.name, template.file, || parser.parse(&template.name, text));
+            if let Some(text) = template.file.shared_text() {
+                prepared
+                    .templates(&template.name, &template.file.blob, || parser.parse(&template.name, text));
             }
         }
     };
@@ -506,7 +505,7 @@ fn add_templates(
     for template in templates {
         let text = template
             .file
-            .text()
+            .shared_text()
             .ok_or_else(|| RenderError::Unable(format!("{}: a template that is not UTF-8", template.name)))?;
         left = left.checked_sub(text.len()).ok_or_else(|| {
             RenderError::Unable(format!("more than forebay's bound: {TEMPLATES} bytes of templates"))
@@ -515,7 +514,7 @@ fn add_templates(
         let parsed = request
             .chart
             .prepared
-            .templates(&template.name, template.file, || engine.parser().parse(&template.name, text));
+            .templates(&template.name, &template.file.blob, || engine.parser().parse(&template.name, text));
         if let Some(error) = engine.add_parsed(&parsed).first() {
             let message = helm::parse_error(&template.name, error);
             return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());

@@ -9,9 +9,9 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render, render_unless, unknown_functions};
+use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render, render_unless};
+use crate::lang::template::helm;
 use crate::lang::template::reads::{self, DataShape, Program};
-use crate::lang::template::{Engine, EngineRun, helm};
 use base64::Engine as _;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
@@ -114,7 +114,9 @@ impl Chart {
 }
 
 fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
-    let engine = Engine::new(&EngineRun { without: unknown_functions(line), ..EngineRun::default() });
+    let parser = line.template_parser();
+    // As renders keep them: with the chart itself.
+    let prepared = &parts.first()?.chart.prepared;
     let mut named: Vec<(String, usize, &super::ChartFile)> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         for file in part.chart.templates.iter() {
@@ -123,13 +125,12 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
             }
         }
     }
-    named.sort_by(|a, b| helm::order(&a.0, &b.0));
+    helm::sort(&mut named, |(name, ..)| name);
     named.dedup_by(|a, b| a.0 == b.0);
     let (mut templates, mut runs) = (Vec::new(), Vec::new());
     for (name, index, file) in named {
-        let text = file.text()?;
-        templates
-            .push(parts[index].chart.prepared.templates(&name, file, || engine.parser().parse(&name, text)));
+        let text = file.shared_text()?;
+        templates.push(prepared.templates(&name, &file.blob, || parser.parse(&name, text)));
         if !is_partial(&file.name) {
             runs.push((Arc::from(name.as_str()), index));
         }

@@ -16,6 +16,7 @@ use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trac
 use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -113,8 +114,17 @@ pub(crate) struct TemplateParser {
 }
 
 impl TemplateParser {
+    /// What reads the texts of an engine that runs so.
+    pub(crate) fn of(run: &EngineRun) -> TemplateParser {
+        let delimiters = match &run.delimiters {
+            Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
+            None => Delimiters::default(),
+        };
+        TemplateParser { functions: run.functions.finder(), without: run.without, delimiters }
+    }
+
     /// A text, to be added to engines of the same functions.
-    pub(crate) fn parse(&self, name: &str, text: &str) -> Parsed {
+    pub(crate) fn parse(&self, name: &str, text: Arc<str>) -> Parsed {
         let is_function = |name: &str| (self.functions)(name).is_some() && !self.without.contains(&name);
         parse(name, text, &self.delimiters, &is_function)
     }
@@ -123,45 +133,9 @@ impl TemplateParser {
 /// Look-ups in branches that were passed over, of all templates together.
 const PASSED_OVER: usize = 20_000;
 
-/// How deep the stack of a run may grow: nested templates are nested calls.
-const STACK: usize = 1 << 30;
-
-/// Runs something that uses an [`Engine`] where the stack is deep enough for it. Gives
-/// nothing where the system has no such thread.
-pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run).ok()?;
-        // A panic is a bug here, too: it goes on where the thread was started.
-        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
-}
-
-/// Runs one thing here and another beside it, as deep as this is; only the first where the
-/// system has no such thread.
-pub(crate) fn with_stack_beside<T>(here: impl FnOnce() -> T, beside: impl FnOnce() + Send) -> T {
-    std::thread::scope(|scope| {
-        // Its panic is a bug here, too: the scope goes on with it.
-        let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, beside);
-        here()
-    })
-}
-
-/// As [`with_stack`], on the stack of the moment where the text can't need more: of few
-/// actions and parentheses, and of nothing that runs again, which nests values.
-pub(crate) fn with_stack_for<T: Send>(text: &str, run: impl FnOnce() -> T + Send) -> Option<T> {
-    const FEW: usize = 40;
-    let nested = text.matches(['{', '(']).count();
-    let runs_again = ["range", "define", "block"].iter().any(|word| text.contains(word));
-    if nested <= FEW && !runs_again { Some(run()) } else { with_stack(run) }
-}
-
 impl Engine {
     /// An engine without templates.
     pub fn new(run: &EngineRun) -> Engine {
-        let delimiters = match &run.delimiters {
-            Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
-            None => Delimiters::default(),
-        };
         let mut trace = Trace::new(run.origins);
         if run.questions {
             trace.keep_questions();
@@ -180,15 +154,14 @@ impl Engine {
             depth: 0,
             dollar: "$".into(),
         };
-        let parser = TemplateParser { functions: run.functions.finder(), without: run.without, delimiters };
-        Engine { execution, parser, templates: Rc::default() }
+        Engine { execution, parser: TemplateParser::of(run), templates: Rc::default() }
     }
 
     /// Adds a text and what it defines. Of two templates of one name the later one
     /// counts, unless nothing is in it. All mistakes of the text, the first as Go
     /// tells it; then nothing of it is added.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<ParseError> {
-        let parsed = self.parser.parse(name, text);
+        let parsed = self.parser.parse(name, text.into());
         self.add_parsed(&parsed)
     }
 
@@ -201,7 +174,7 @@ impl Engine {
     /// them.
     pub(crate) fn add_parsed(&mut self, parsed: &Parsed) -> Vec<ParseError> {
         let index = self.execution.sources.len() as u32;
-        let base = self.execution.cx.trace.add_source(index, &parsed.source.spans);
+        let base = self.execution.cx.trace.add_source(index, &parsed.source);
         self.execution.sources.push(parsed.source.clone());
         if !parsed.errors.is_empty() {
             return parsed.errors.clone();
@@ -219,11 +192,17 @@ impl Engine {
 
     fn define(&mut self, tree: &Arc<Tree>, source: &Arc<TemplateSource>, base: u32) {
         let templates = &mut Rc::make_mut(&mut self.templates).templates;
-        if templates.contains_key(&tree.name) && is_empty(&tree.root, &source.text) {
-            return;
+        let template = || RunningTemplate { tree: tree.clone(), source: source.clone(), base, text: None };
+        match templates.entry(tree.name.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(template());
+            }
+            Entry::Occupied(mut entry) => {
+                if !is_empty(&tree.root, &source.text) {
+                    entry.insert(template());
+                }
+            }
         }
-        let template = RunningTemplate { tree: tree.clone(), source: source.clone(), base, text: None };
-        templates.insert(tree.name.clone(), template);
     }
 
     /// The name of a source, as [`Place::source`] counts them.

@@ -2,13 +2,14 @@
 
 use super::engine::TemplateFailure;
 use super::parse::ParseError;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 
-/// The order in which Helm parses templates and renders them: the deepest path first,
-/// then by name from behind.
-pub fn order(a: &str, b: &str) -> Ordering {
-    let depth = |name: &str| name.bytes().filter(|byte| *byte == b'/').count();
-    depth(b).cmp(&depth(a)).then_with(|| b.cmp(a))
+/// Sorts as Helm parses templates and renders them: the deepest path first, then by name from
+/// behind.
+pub fn sort<T>(templates: &mut [T], name: impl Fn(&T) -> &str) {
+    let depth = |template: &T| name(template).bytes().filter(|byte| *byte == b'/').count();
+    templates.sort_by(|a, b| name(b).cmp(name(a)));
+    templates.sort_by_cached_key(|template| Reverse(depth(template)));
 }
 
 /// Helm's words for a file that is no template.

@@ -98,6 +98,12 @@ impl Drop for Rope {
     }
 }
 
+/// Bytes as characters, with what is none replaced. Nearly all are: to see that is faster than
+/// to look for what is not.
+pub(super) fn characters(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 impl Text {
     /// A text of one origin.
     pub(super) fn new(bytes: impl Into<Box<[u8]>>, prov: ProvId) -> Text {
@@ -170,7 +176,7 @@ impl Text {
 
     /// As characters, with what is none replaced.
     pub(super) fn str(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(self.bytes())
+        characters(self.bytes())
     }
 
     /// Its runs: their bytes and their provenance.

@@ -4,7 +4,7 @@
 //! node, made once for a pair, and read when somebody asks. So a loop that adds to a
 //! sum a thousand times costs a thousand nodes.
 
-use super::ast::Span;
+use super::ast::{Span, TemplateSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -136,8 +136,9 @@ pub(super) struct Trace {
     conds: Vec<Cond>,
     cond_ids: FxHashMap<(CondId, CondId, SetId, WriterId), CondId>,
     /// The first writer of each source, and the source.
-    sources: Vec<(u32, u32)>,
-    spans: Vec<Span>,
+    sources: Vec<(u32, u32, Arc<TemplateSource>)>,
+    /// How many nodes they have, and one that is none.
+    nodes: u32,
 }
 
 impl Trace {
@@ -162,7 +163,7 @@ impl Trace {
             }],
             cond_ids: FxHashMap::default(),
             sources: Vec::new(),
-            spans: vec![Span::default()],
+            nodes: 1,
         }
     }
 
@@ -173,14 +174,14 @@ impl Trace {
 
     /// How much is kept, for the bound.
     pub(super) fn size(&self) -> usize {
-        self.sets.len() + self.provs.len() + self.conds.len() + self.spans.len()
+        self.sets.len() + self.provs.len() + self.conds.len() + self.nodes as usize
     }
 
     /// Makes the nodes of a source known; gives what to add to their numbers.
-    pub(super) fn add_source(&mut self, index: u32, spans: &[Span]) -> u32 {
-        let base = self.spans.len() as u32;
-        self.sources.push((base, index));
-        self.spans.extend_from_slice(spans);
+    pub(super) fn add_source(&mut self, index: u32, source: &Arc<TemplateSource>) -> u32 {
+        let base = self.nodes;
+        self.nodes += source.spans.len() as u32;
+        self.sources.push((base, index, source.clone()));
         base
     }
 
@@ -521,8 +522,9 @@ impl Trace {
         if writer == WriterId::NOBODY {
             return None;
         }
-        let at = self.sources.partition_point(|(base, _)| *base <= writer.0).checked_sub(1)?;
-        Some(Place { source: self.sources[at].1, span: self.spans[writer.0 as usize] })
+        let at = self.sources.partition_point(|(base, ..)| *base <= writer.0).checked_sub(1)?;
+        let (base, index, source) = &self.sources[at];
+        Some(Place { source: *index, span: *source.spans.get((writer.0 - base) as usize)? })
     }
 }
 

@@ -376,7 +376,7 @@ fn rendered(chart: &Chart, origins: bool) -> Result<Vec<(String, Vec<u8>)>, Stri
     let mut engine = Engine::new(&EngineRun { origins, libraries, ..EngineRun::default() });
     let top = top(chart, &mut engine.data())?;
     let mut names: Vec<String> = chart.templates.keys().map(|name| format!("t/templates/{name}")).collect();
-    names.sort_by(|a, b| helm::order(a, b));
+    helm::sort(&mut names, |name| name);
     for name in &names {
         let text = &chart.templates[name.trim_start_matches("t/templates/")];
         if let Some(error) = engine.add(name, text).first() {

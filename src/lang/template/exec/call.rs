@@ -261,11 +261,11 @@ impl Execution {
         let is_function = move |name: &str| functions(name).is_some();
         let parsed = crate::lang::template::parse::parse(
             "gotpl",
-            &text.str(),
+            text.str().into(),
             &crate::lang::template::lex::Delimiters::default(),
             &is_function,
         );
-        let base = self.cx.trace.add_source(index, &parsed.source.spans);
+        let base = self.cx.trace.add_source(index, &parsed.source);
         self.sources.push(parsed.source.clone());
         let parsed = match parsed.errors.first() {
             Some(error) => Err(Arc::from(&*error.message)),

@@ -4,7 +4,7 @@ use crate::lang::template::bound::Bound;
 use crate::lang::template::error::{Fault, Result, fail};
 use crate::lang::template::flow;
 use crate::lang::template::function::Call;
-use crate::lang::template::rope::{Builder, Layout, Meaning, Text};
+use crate::lang::template::rope::{Builder, Layout, Meaning, Text, characters};
 use crate::lang::template::trace::{ProvId, SetId, Trace};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::{Context, DEPTH_LIMIT, Emitter, sort_for_yaml, style_of};
@@ -161,7 +161,7 @@ impl Planting<'_> {
         let mut planted = Vec::with_capacity(fields.size_hint().0);
         for (key, from, val) in fields {
             let value = self.tree(val, depth + 1)?;
-            let shown = String::from_utf8_lossy(&key);
+            let shown = characters(&key);
             if !self.pretty && *through_json(&shown)? != *shown {
                 let line = self.breaks + breaks(&shown);
                 return fail(format!("yaml: line {line}: did not find expected ',' or '}}'"));
@@ -224,7 +224,7 @@ impl Writing<'_> {
     }
 
     fn fields(&mut self, fields: &[Field]) {
-        let entries = fields.iter().map(|field| (String::from_utf8_lossy(&field.key), field)).collect();
+        let entries = fields.iter().map(|field| (characters(&field.key), field)).collect();
         let entries = sort_for_yaml(entries);
         let outer = self.emitter.begin_map();
         for (index, (key, field)) in entries.iter().enumerate() {

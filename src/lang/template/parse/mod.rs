@@ -38,10 +38,11 @@ pub(crate) struct Parsed {
 /// Parses a text. `is_function` says which names are functions.
 pub(super) fn parse(
     name: &str,
-    text: &str,
+    shared: Arc<str>,
     delimiters: &Delimiters,
     is_function: &dyn Fn(&str) -> bool,
 ) -> Parsed {
+    let text = &*shared;
     let mut lines = vec![0];
     lines.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1));
     let mut parser = Parser {
@@ -70,7 +71,7 @@ pub(super) fn parse(
     let own = trees.iter().position(|tree| &*tree.name == name).unwrap_or(0);
     let own = trees.remove(own);
     trees.insert(0, own);
-    let source = TemplateSource { name: name.into(), text: text.into(), spans, lines };
+    let source = TemplateSource { name: name.into(), text: shared, spans, lines };
     Parsed { source: Arc::new(source), trees: trees.into_iter().map(Arc::new).collect(), errors }
 }
 

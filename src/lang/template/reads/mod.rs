@@ -126,7 +126,7 @@ impl Templates {
     /// A text that is run by itself; what it defines is its own.
     fn text(&mut self, text: &str) -> Option<usize> {
         let functions = FuncMap::Helm.finder();
-        let parsed = super::parse::parse("gotpl", text, &super::lex::Delimiters::default(), &|name| {
+        let parsed = super::parse::parse("gotpl", text.into(), &super::lex::Delimiters::default(), &|name| {
             functions(name).is_some()
         });
         let source = self.sources.len() as u32;

@@ -11,7 +11,7 @@ mod yaml;
 use super::known::Holes;
 use super::node::{NodeKind, NodeRef};
 use super::resolve::{Dialect, Scalar, format_float, format_float_yaml, json_key};
-use super::resolve::{ScalarStyle, timestamp_rfc3339};
+use super::resolve::{ScalarStyle, reads_as_string, timestamp_rfc3339};
 use super::{Location, Value};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -91,8 +91,20 @@ pub fn to_json(node: NodeRef<'_>) -> Result<String, EmitError> {
     Ok(out)
 }
 
+/// Whether a text is one word that is read as a string: most texts are, and nothing more has
+/// to be known to write them.
+fn is_word(text: &str) -> bool {
+    text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
+        && reads_as_string(text)
+        && text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'#' | b':'))
+}
+
 /// The style that go-yaml v2 gives to a string.
 pub(crate) fn style_of(text: &str, is_key: bool) -> ScalarStyle {
+    if is_word(text) { ScalarStyle::Plain } else { style_of_any(text, is_key) }
+}
+
+fn style_of_any(text: &str, is_key: bool) -> ScalarStyle {
     let analysis = Analysis::of(text);
     let mut style = if text.contains('\n') {
         ScalarStyle::Literal

@@ -108,3 +108,14 @@ fn what_json_cannot_hold_is_located() {
         }
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn words_are_plain(text in "[a-zA-Z][!-~]{0,8}|[a-zA-Z]{1,6}") {
+        for is_key in [false, true] {
+            if is_word(&text) {
+                proptest::prop_assert_eq!(style_of_any(&text, is_key), ScalarStyle::Plain);
+            }
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! YAML as go-yaml's emitter writes it.
 
 use super::{
-    DEPTH_LIMIT, EmitError, EmittedField, Mark, WIDTH, described, float_text, is_printable, ordered_entries,
-    other_scalar, sort_for_yaml, style_of,
+    DEPTH_LIMIT, EmitError, EmittedField, Mark, WIDTH, described, float_text, is_printable, is_word,
+    ordered_entries, other_scalar, sort_for_yaml, style_of,
 };
 use crate::lang::yaml::node::{NodeKind, NodeRef};
 use crate::lang::yaml::resolve::{Dialect, Scalar, ScalarStyle, format_float_yaml, resolve_plain};
@@ -10,6 +10,9 @@ use regex::Regex;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
+
+/// Bytes of a key that is written without `?`.
+const SIMPLE_KEY: usize = 128;
 
 /// What go-yaml's emitter keeps about the place of a node.
 #[derive(Clone, Copy, Default)]
@@ -157,7 +160,13 @@ impl Emitter<'_> {
     pub(crate) fn key(&mut self, key: &str) -> Range<usize> {
         self.write_indent();
         let start = self.out.len();
-        if !key.contains(is_break) && key.len() <= 128 {
+        if key.len() <= SIMPLE_KEY && is_word(key) {
+            self.word(key);
+            let written = self.since(start);
+            self.indicator(":", false, false, false);
+            return written;
+        }
+        if !key.contains(is_break) && key.len() <= SIMPLE_KEY {
             self.string(key, Context { in_mapping: true, is_key: true });
             let written = self.since(start);
             self.indicator(":", false, false, false);
@@ -204,6 +213,9 @@ impl Emitter<'_> {
     }
 
     pub(crate) fn string(&mut self, text: &str, context: Context) {
+        if is_word(text) {
+            return self.word(text);
+        }
         self.scalar(text, style_of(text, context.is_key), context);
     }
 
@@ -263,6 +275,16 @@ impl Emitter<'_> {
         self.put_all(text);
         self.whitespace = is_whitespace;
         self.indention = self.indention && is_indention;
+    }
+
+    /// What [`is_word`].
+    fn word(&mut self, text: &str) {
+        if !self.whitespace {
+            self.put(' ');
+        }
+        self.put_all(text);
+        self.whitespace = false;
+        self.indention = false;
     }
 
     fn plain(&mut self, text: &str, fold: bool) {

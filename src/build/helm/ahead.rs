@@ -1,0 +1,51 @@
+//! Packed charts whose templates are parsed while the rest of them is unpacked.
+
+use super::HelmLine;
+use super::chart::{Chart, Prepared, text_of};
+use super::error::RenderError;
+use crate::files::{Blob, Store};
+use crate::lang::template::with_stack_while;
+use std::sync::{Arc, mpsc};
+
+/// Goes on with the chart in a packed archive, as [`Chart::of_archive`] gives it. Meanwhile this
+/// thread parses its templates, in the order in which they are unpacked: of a process that
+/// renders one release, to unpack and to parse are most. Nothing where the system has no
+/// second thread.
+pub(crate) fn with_archive<T: Send>(
+    packed: &[u8],
+    store: &Store,
+    line: HelmLine,
+    go_on: impl FnOnce(Result<Chart, RenderError>) -> T + Send,
+) -> Option<T> {
+    let prepared = Arc::new(Prepared::default());
+    let parser = line.template_parser();
+    let (unpacked, templates) = mpsc::channel::<(String, Arc<Blob>)>();
+    let parsed = prepared.clone();
+    let load = move || {
+        let mut tell = |path: &str, blob: &Arc<Blob>| {
+            if is_template(path) {
+                // Who listens does so until there are no more.
+                let _ = unpacked.send((path.to_owned(), blob.clone()));
+            }
+        };
+        let chart = Chart::of_archive_telling(packed, store, line, &mut tell);
+        drop(unpacked);
+        go_on(chart.map(|chart| Chart { prepared, ..chart }))
+    };
+    with_stack_while(load, || {
+        for (name, blob) in templates {
+            if let Some(text) = text_of(&blob) {
+                parsed.templates(&name, &blob, || parser.parse(&name, text));
+            }
+        }
+    })
+}
+
+/// Whether a file of an archive is a template of its chart, or of a folder in `charts/`.
+fn is_template(path: &str) -> bool {
+    let Some((_, mut inner)) = path.split_once('/') else { return false };
+    while let Some((_, rest)) = inner.strip_prefix("charts/").and_then(|inner| inner.split_once('/')) {
+        inner = rest;
+    }
+    inner.starts_with("templates/")
+}
