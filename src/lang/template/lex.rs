@@ -140,14 +140,12 @@ fn is_letter_or_digit(c: char) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(c.encode_utf8(&mut buffer)))
 }
 
-fn has_left_trim(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= TRIM_MARKER && bytes[0] == b'-' && is_space_byte(bytes[1])
+fn has_left_trim(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'-', second, ..] if is_space_byte(*second))
 }
 
-fn has_right_trim(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= TRIM_MARKER && is_space_byte(bytes[0]) && bytes[1] == b'-'
+fn has_right_trim(bytes: &[u8]) -> bool {
+    matches!(bytes, [first, b'-', ..] if is_space_byte(*first))
 }
 
 impl<'t> Lexer<'t> {
@@ -181,8 +179,14 @@ impl<'t> Lexer<'t> {
         &self.text[self.at..]
     }
 
+    /// [`Lexer::rest`], where nothing has to be known of characters: of most tokens.
+    fn bytes(&self) -> &'t [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        let first = *self.bytes().first()?;
+        if first.is_ascii() { Some(char::from(first)) } else { self.rest().chars().next() }
     }
 
     fn next_char(&mut self) -> Option<char> {
@@ -237,7 +241,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn text_state(&mut self) -> Option<Item> {
-        let Some(found) = self.left.find(self.rest().as_bytes()) else {
+        let Some(found) = self.left.find(self.bytes()) else {
             self.at = self.text.len();
             if self.at > self.start {
                 return Some(self.item(Kind::Text));
@@ -251,7 +255,7 @@ impl<'t> Lexer<'t> {
         }
         let delimiter = self.at + found;
         let mut end = delimiter;
-        if has_left_trim(&self.text[delimiter + self.delimiters.left.len()..]) {
+        if has_left_trim(&self.text.as_bytes()[delimiter + self.delimiters.left.len()..]) {
             end = self.start + self.text[self.start..delimiter].trim_end_matches(is_space).len();
         }
         self.at = end;
@@ -263,7 +267,7 @@ impl<'t> Lexer<'t> {
 
     fn left_delim(&mut self) -> Option<Item> {
         self.at += self.delimiters.left.len();
-        let marker = if has_left_trim(self.rest()) { TRIM_MARKER } else { 0 };
+        let marker = if has_left_trim(self.bytes()) { TRIM_MARKER } else { 0 };
         if self.text[self.at + marker..].starts_with("/*") {
             self.at += marker;
             self.start = self.at;
@@ -296,24 +300,18 @@ impl<'t> Lexer<'t> {
     fn leave_action(&mut self, trims: bool) {
         self.at += if trims { TRIM_MARKER } else { 0 } + self.delimiters.right.len();
         if trims {
-            self.at = self.text.len() - self.rest().trim_start_matches(is_space).len();
+            self.at += self.bytes().iter().take_while(|byte| is_space_byte(**byte)).count();
         }
         self.start = self.at;
         self.state = State::Text;
     }
 
     fn at_right_delim(&self) -> (bool, bool) {
-        let rest = self.rest();
-        let Some(first) = rest.as_bytes().first() else { return (false, false) };
-        // Most tokens begin with neither.
-        if is_space_byte(*first)
-            && has_right_trim(rest)
-            && rest[TRIM_MARKER..].starts_with(&self.delimiters.right)
-        {
+        let (rest, right) = (self.bytes(), self.delimiters.right.as_bytes());
+        if has_right_trim(rest) && rest[TRIM_MARKER..].starts_with(right) {
             return (true, true);
         }
-        let is_delim = self.delimiters.right.as_bytes().first() == Some(first);
-        (is_delim && rest.starts_with(&self.delimiters.right), false)
+        (rest.starts_with(right), false)
     }
 
     fn right_delim(&mut self) -> Item {
@@ -351,9 +349,7 @@ impl<'t> Lexer<'t> {
             '\'' => self.quoted('\'', Kind::CharConstant, "unterminated character constant"),
             '`' => self.raw_string(),
             '$' => self.field_or_variable(Kind::Variable),
-            '.' if !self.rest().as_bytes().first().is_some_and(u8::is_ascii_digit)
-                && !self.rest().is_empty() =>
-            {
+            '.' if self.bytes().first().is_some_and(|next| !next.is_ascii_digit()) => {
                 self.field_or_variable(Kind::Field)
             }
             '+' | '-' | '.' | '0'..='9' => {
@@ -377,12 +373,12 @@ impl<'t> Lexer<'t> {
 
     fn space(&mut self) -> Option<Item> {
         let mut count = 1;
-        while self.peek().is_some_and(is_space) {
+        while self.bytes().first().copied().is_some_and(is_space_byte) {
             self.at += 1;
             count += 1;
         }
-        let last = &self.text[self.at - 1..];
-        if has_right_trim(last) && last[TRIM_MARKER..].starts_with(&self.delimiters.right) {
+        let last = &self.text.as_bytes()[self.at - 1..];
+        if has_right_trim(last) && last[TRIM_MARKER..].starts_with(self.delimiters.right.as_bytes()) {
             self.at -= 1;
             if count == 1 {
                 self.state = State::RightDelim;
@@ -398,7 +394,7 @@ impl<'t> Lexer<'t> {
             Some(c) => {
                 is_space(c)
                     || matches!(c, '.' | ',' | '|' | ':' | ')' | '(')
-                    || self.rest().starts_with(&self.delimiters.right)
+                    || self.bytes().starts_with(self.delimiters.right.as_bytes())
             }
         }
     }
@@ -410,7 +406,7 @@ impl<'t> Lexer<'t> {
 
     fn word(&mut self) {
         let is_plain = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_';
-        self.at += self.rest().as_bytes().iter().take_while(is_plain).count();
+        self.at += self.bytes().iter().take_while(is_plain).count();
         while self.peek().is_some_and(is_alphanumeric) {
             self.next_char();
         }
@@ -439,7 +435,7 @@ impl<'t> Lexer<'t> {
     fn quoted(&mut self, quote: char, kind: Kind, unterminated: &str) -> Item {
         loop {
             // What is between is part of it, whatever it is.
-            let rest = self.rest().as_bytes();
+            let rest = self.bytes();
             self.at += memchr::memchr3(b'\\', b'\n', quote as u8, rest).unwrap_or(rest.len());
             match self.next_char() {
                 Some('\\') => {

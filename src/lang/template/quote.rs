@@ -85,7 +85,7 @@ pub(super) fn unquote(written: &str) -> Option<Vec<u8>> {
     if written.starts_with('`') {
         return Some(inner.bytes().filter(|b| *b != b'\r').collect());
     }
-    if !inner.contains(['\\', '"', '\n']) {
+    if memchr::memchr3(b'\\', b'"', b'\n', inner.as_bytes()).is_none() {
         return Some(inner.as_bytes().to_vec());
     }
     let mut out = Vec::with_capacity(inner.len());

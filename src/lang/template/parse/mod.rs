@@ -116,7 +116,7 @@ struct Open {
 }
 
 fn behind<T>(open: &mut Vec<T>, start: usize) -> Box<[T]> {
-    open.drain(start..).collect()
+    open.split_off(start).into_boxed_slice()
 }
 
 /// How a list of nodes ended.

@@ -1,7 +1,7 @@
 //! Pipelines: declarations, commands and their operands.
 
 use super::{DEPTH_LIMIT, Parser, Result, behind};
-use crate::lang::template::ast::{Chain, Command, Literal, Number, Pipe, Term, TermKind};
+use crate::lang::template::ast::{Chain, Command, Literal, Number, Pipe, Span, Term, TermKind};
 use crate::lang::template::lex::{Item, Kind};
 use crate::lang::template::number;
 use crate::lang::template::quote::{go_quote, unquote};
@@ -157,18 +157,9 @@ impl Parser<'_> {
         if next.kind != Kind::Field {
             return Ok(Some(term));
         }
-        let mut fields: SmallVec<[Arc<str>; 4]> = SmallVec::new();
-        let mut end = next.span;
-        while self.peek().kind == Kind::Field {
-            let item = self.next();
-            let name = &self.value(&item)[1..];
-            fields.push(self.interned(name));
-            end = item.span;
-        }
-        match &mut term.kind {
-            TermKind::Field(own) | TermKind::Variable(own) => {
-                *own = own.iter().cloned().chain(fields).collect();
-            }
+        let mut fields = SmallVec::new();
+        let end = self.fields(&mut fields).unwrap_or(next.span);
+        match &term.kind {
             TermKind::Bool(_) | TermKind::Str(..) | TermKind::Number(_) | TermKind::Nil | TermKind::Dot => {
                 let shown = go_quote(term.to_string().as_bytes());
                 return self.fail(format!("unexpected . after term {shown}"));
@@ -189,10 +180,32 @@ impl Parser<'_> {
         Ok(Some(term))
     }
 
+    /// The fields that follow one another here; the last of them.
+    fn fields(&mut self, found: &mut SmallVec<[Arc<str>; 4]>) -> Option<Span> {
+        let mut last = None;
+        while self.peek().kind == Kind::Field {
+            let item = self.next();
+            let name = &self.value(&item)[1..];
+            found.push(self.interned(name));
+            last = Some(item.span);
+        }
+        last
+    }
+
+    /// A field or variable and the fields that follow it: the first and the last of those.
+    fn names(&mut self, first: &str) -> (Box<[Arc<str>]>, Option<(Span, Span)>) {
+        let mut names: SmallVec<[Arc<str>; 4]> = SmallVec::new();
+        names.push(self.interned(first));
+        let next = self.peek().span;
+        let last = self.fields(&mut names);
+        (names.into_iter().collect(), last.map(|last| (next, last)))
+    }
+
     fn term(&mut self) -> Result<Option<Term>> {
         let item = self.next_non_space();
         let value = self.value(&item);
         let mut span = item.span;
+        let mut followed_by = None;
         let kind = match item.kind {
             Kind::Identifier => {
                 if !(self.is_function)(value) {
@@ -207,9 +220,15 @@ impl Parser<'_> {
                 if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
-                TermKind::Variable(Box::new([self.interned(value)]))
+                let (names, behind) = self.names(value);
+                followed_by = behind;
+                TermKind::Variable(names)
             }
-            Kind::Field => TermKind::Field(Box::new([self.interned(&value[1..])])),
+            Kind::Field => {
+                let (names, behind) = self.names(&value[1..]);
+                followed_by = behind;
+                TermKind::Field(names)
+            }
             Kind::Bool => TermKind::Bool(value == "true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
                 Ok(number) => TermKind::Number(Box::new(number)),
@@ -234,6 +253,10 @@ impl Parser<'_> {
         let mut place = self.place(span);
         if let TermKind::Pipe(pipe) = &kind {
             place.at = pipe.place.at;
+        }
+        if let Some((first, last)) = followed_by {
+            place.at = first.start;
+            self.close(&mut place, last);
         }
         Ok(Some(Term { place, kind }))
     }
