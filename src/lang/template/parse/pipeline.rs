@@ -8,6 +8,13 @@ use crate::lang::template::quote::{go_quote, unquote};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Where fields that follow one another stand.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: Span,
+    last: Span,
+}
+
 impl Parser<'_> {
     pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe> {
         self.depth += 1;
@@ -153,12 +160,10 @@ impl Parser<'_> {
         let Some(mut term) = self.term()? else {
             return Ok(None);
         };
-        let next = self.peek();
-        if next.kind != Kind::Field {
-            return Ok(Some(term));
-        }
         let mut fields = SmallVec::new();
-        let end = self.fields(&mut fields).unwrap_or(next.span);
+        let Some(ends) = self.fields(&mut fields) else {
+            return Ok(Some(term));
+        };
         match &term.kind {
             TermKind::Bool(_) | TermKind::Str(..) | TermKind::Number(_) | TermKind::Nil | TermKind::Dot => {
                 let shown = go_quote(term.to_string().as_bytes());
@@ -175,37 +180,37 @@ impl Parser<'_> {
                 };
             }
         }
-        term.place.at = next.span.start;
-        self.close(&mut term.place, end);
+        term.place.at = ends.first.start;
+        self.close(&mut term.place, ends.last);
         Ok(Some(term))
     }
 
-    /// The fields that follow one another here; the last of them.
-    fn fields(&mut self, found: &mut SmallVec<[Arc<str>; 4]>) -> Option<Span> {
-        let mut last = None;
+    /// The fields that follow one another here.
+    fn fields(&mut self, found: &mut SmallVec<[Arc<str>; 4]>) -> Option<Ends> {
+        let mut ends: Option<Ends> = None;
         while self.peek().kind == Kind::Field {
             let item = self.next();
             let name = &self.value(&item)[1..];
             found.push(self.interned(name));
-            last = Some(item.span);
+            let first = ends.map_or(item.span, |ends| ends.first);
+            ends = Some(Ends { first, last: item.span });
         }
-        last
+        ends
     }
 
-    /// A field or variable and the fields that follow it: the first and the last of those.
-    fn names(&mut self, first: &str) -> (Box<[Arc<str>]>, Option<(Span, Span)>) {
+    /// A field or variable and the fields that follow it.
+    fn names(&mut self, first: &str) -> (Box<[Arc<str>]>, Option<Ends>) {
         let mut names: SmallVec<[Arc<str>; 4]> = SmallVec::new();
         names.push(self.interned(first));
-        let next = self.peek().span;
-        let last = self.fields(&mut names);
-        (names.into_iter().collect(), last.map(|last| (next, last)))
+        let ends = self.fields(&mut names);
+        (names.into_iter().collect(), ends)
     }
 
     fn term(&mut self) -> Result<Option<Term>> {
         let item = self.next_non_space();
         let value = self.value(&item);
         let mut span = item.span;
-        let mut followed_by = None;
+        let mut fields = None;
         let kind = match item.kind {
             Kind::Identifier => {
                 if !(self.is_function)(value) {
@@ -220,13 +225,13 @@ impl Parser<'_> {
                 if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
-                let (names, behind) = self.names(value);
-                followed_by = behind;
+                let (names, ends) = self.names(value);
+                fields = ends;
                 TermKind::Variable(names)
             }
             Kind::Field => {
-                let (names, behind) = self.names(&value[1..]);
-                followed_by = behind;
+                let (names, ends) = self.names(&value[1..]);
+                fields = ends;
                 TermKind::Field(names)
             }
             Kind::Bool => TermKind::Bool(value == "true"),
@@ -254,9 +259,9 @@ impl Parser<'_> {
         if let TermKind::Pipe(pipe) = &kind {
             place.at = pipe.place.at;
         }
-        if let Some((first, last)) = followed_by {
-            place.at = first.start;
-            self.close(&mut place, last);
+        if let Some(ends) = fields {
+            place.at = ends.first.start;
+            self.close(&mut place, ends.last);
         }
         Ok(Some(Term { place, kind }))
     }
