@@ -222,21 +222,22 @@ impl<'w> Upgrade<'w> {
 
     /// Why it is not known what changes.
     fn unseen(&self) -> Option<String> {
-        let chart = |release: &Release| {
-            let (name, version) = release.chart_named().unwrap_or(("its chart", ""));
-            format!("chart {name} {version}").trim_end().to_owned()
-        };
         let missing = |release: &Release| release.chart.as_ref().err().map(|missing| missing.why.clone());
         match (missing(self.before), missing(self.after)) {
-            (_, Some(why)) => Some(format!("{}: {why}; `forebay chart pull` fetches it", chart(self.after))),
-            (Some(why), None) => Some(format!(
-                "{} before the change: {why}; `forebay chart pull --base REV` fetches it",
-                chart(self.before)
-            )),
+            (_, Some(why)) => Some(match named(self.after) {
+                Some(chart) => format!("{chart}: {why}; `forebay chart pull` fetches it"),
+                None => why,
+            }),
+            (Some(why), None) => Some(match named(self.before) {
+                Some(chart) => {
+                    format!("{chart} before the change: {why}; `forebay chart pull --base REV` fetches it")
+                }
+                None => format!("before the change: {why}"),
+            }),
             (None, None) => {
                 let unable = self.after.unable().or(self.before.unable());
                 let failed = self.before.refusal().map(|_| "it could not be rendered before the change");
-                unable.or(failed).map(|why| format!("{}: {why}", chart(self.after)))
+                unable.or(failed).map(|why| reason(self.after, why))
             }
         }
     }
@@ -319,7 +320,6 @@ impl<'w> Upgrade<'w> {
 
 /// A release that is new: what its chart installs.
 pub(super) fn install(after: &Release, host: &mut Effect, inner: &[Effect]) {
-    let (name, version) = after.chart_named().unwrap_or(("", ""));
     let mut parts = Vec::new();
     if let Some(refusal) = after.refusal() {
         host.severity = Severity::Disruptive;
@@ -333,14 +333,25 @@ pub(super) fn install(after: &Release, host: &mut Effect, inner: &[Effect]) {
     } else {
         let why = after.chart.as_ref().err().map(|missing| missing.why.as_str()).or(after.unable());
         parts.push("what it installs is not known".to_owned());
-        host.consequences.extend(why.map(|why| format!("chart {name} {version}: {why}")));
+        host.consequences.extend(why.map(|why| reason(after, why)));
     }
-    if !name.is_empty() {
-        let chart = format!("chart {name} {version}");
+    if let Some(chart) = named(after) {
+        let (name, version) = after.chart_named().unwrap_or_default();
         host.details
             .insert("chart".to_owned(), json!({"before": null, "after": {"name": name, "version": version}}));
-        host.details.insert("summary".to_owned(), json!({"chart": chart.trim_end(), "parts": parts}));
+        host.details.insert("summary".to_owned(), json!({"chart": chart, "parts": parts}));
     }
+}
+
+/// `chart cert-manager 1.17.2`; nothing where a release names none.
+fn named(release: &Release) -> Option<String> {
+    let (name, version) = release.chart_named().filter(|(name, _)| !name.is_empty())?;
+    Some(format!("chart {name} {version}").trim_end().to_owned())
+}
+
+/// Why nothing can be said of a chart, with its name where it has one.
+fn reason(release: &Release, why: &str) -> String {
+    named(release).map_or_else(|| why.to_owned(), |chart| format!("{chart}: {why}"))
 }
 
 /// A release that is uninstalled: what goes with it, what holds data first.
