@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 /// Flags of `chart template`.
 #[derive(clap::Args)]
@@ -178,13 +178,15 @@ fn standard_input() -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > LIMIT { Err("larger than 64 MiB".to_owned()) } else { Ok(bytes) }
 }
 
-/// Goes on with the chart at a path of the command line.
+/// Goes on with the chart at a path of the command line. What is done `meanwhile` is done
+/// beside the loading of an archive, where there are two threads.
 fn with_chart(
     common: &Common,
     path: &str,
     store: &Arc<Store>,
     line: HelmLine,
-    go_on: impl FnOnce(Chart) -> Result<(), Ending> + Send,
+    meanwhile: impl FnOnce(),
+    go_on: impl FnOnce(Result<Chart, RenderError>) -> Result<(), Ending> + Send,
 ) -> Result<(), Ending> {
     let at = Path::new(path);
     let shown = clean(path);
@@ -195,16 +197,18 @@ fn with_chart(
         let snapshot =
             Snapshot::listed(&root, store.clone()).map_err(|error| usage(format!("{shown}: {error}")))?;
         let tree = FileTree::root(Arc::new(snapshot));
-        return go_on(Chart::of_tree(&tree, "", &root.to_string_lossy(), line)?);
+        meanwhile();
+        return go_on(Chart::of_tree(&tree, "", &root.to_string_lossy(), line));
     }
     if !at.exists() {
         return Err(usage(format!("{shown}: there is no such directory or archive")).into());
     }
     let packed = read_bytes(at).map_err(|error| usage(format!("{shown}: {error}")))?;
     if common.thread_count() < 2 {
-        return go_on(Chart::of_archive(&packed, store, line)?);
+        meanwhile();
+        return go_on(Chart::of_archive(&packed, store, line));
     }
-    with_archive(&packed, store, line, |chart| go_on(chart?)).unwrap_or_else(|| Err(no_deep_thread().into()))
+    with_archive(&packed, store, line, meanwhile, go_on).unwrap_or_else(|| Err(no_deep_thread().into()))
 }
 
 fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
@@ -216,10 +220,14 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
         let bytes = read_bytes(Path::new(path)).map_err(|error| format!("open {path}: {error}"))?;
         String::from_utf8(bytes).map_err(|_| format!("{path}: it is not UTF-8"))
     };
-    let values = given.merge(line, &of_file)?;
+    let (tell, merged) = mpsc::channel();
+    let merge = || drop(tell.send(given.merge(line, &of_file)));
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
-    with_chart(common, path, &store, line, |chart| {
-        print(common, arguments, &capabilities, &given, values, chart)
+    let (capabilities, given) = (&capabilities, &given);
+    with_chart(common, path, &store, line, merge, move |chart| {
+        // What is wrong with values is told before what is wrong with the chart, as Helm does.
+        let values = merged.recv().unwrap_or_else(|_| Err(no_deep_thread()))?;
+        print(common, arguments, capabilities, given, values, chart?)
     })
 }
 

@@ -7,14 +7,15 @@ use crate::files::{Blob, Store};
 use crate::lang::template::with_stack_while;
 use std::sync::{Arc, mpsc};
 
-/// Goes on with the chart in a packed archive, as [`Chart::of_archive`] gives it. Meanwhile this
-/// thread parses its templates, in the order in which they are unpacked: of a process that
-/// renders one release, to unpack and to parse are most. Nothing where the system has no
-/// second thread.
+/// Goes on with the chart in a packed archive, as [`Chart::of_archive`] gives it, on a thread of
+/// its own. This one does `meanwhile`, and then parses the templates, in the order in which they
+/// are unpacked: of a process that renders one release, to unpack and to parse are most.
+/// Nothing where the system has no second thread.
 pub(crate) fn with_archive<T: Send>(
     packed: &[u8],
     store: &Store,
     line: HelmLine,
+    meanwhile: impl FnOnce(),
     go_on: impl FnOnce(Result<Chart, RenderError>) -> T + Send,
 ) -> Option<T> {
     let prepared = Arc::new(Prepared::default());
@@ -33,6 +34,7 @@ pub(crate) fn with_archive<T: Send>(
         go_on(chart.map(|chart| Chart { prepared, ..chart }))
     };
     with_stack_while(load, || {
+        meanwhile();
         for (name, blob) in templates {
             if let Some(text) = text_of(&blob) {
                 parsed.templates(&name, &blob, || parser.parse(&name, text));
