@@ -1,23 +1,11 @@
 //! Packed charts, whose templates are parsed while the rest of them is unpacked: what comes of
 //! an archive is what comes of the same files in a folder, wherever its templates lie.
 
+use crate::support::archive::packed;
 use crate::support::scratch::Scratch;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 
 /// Files of a chart, by their paths below it.
 type Files<'f> = &'f [(&'f str, &'f str)];
-
-fn packed(top: &str, files: Files<'_>) -> Vec<u8> {
-    let mut out = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
-    for (path, text) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o644);
-        out.append_data(&mut header, format!("{top}/{path}"), text.as_bytes()).expect("a member");
-    }
-    out.into_inner().expect("a tar").finish().expect("a gzip")
-}
 
 const OWN: (&str, &str) = ("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n");
 const VALUES: (&str, &str) = ("values.yaml", "a: one\n");

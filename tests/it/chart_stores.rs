@@ -1,8 +1,7 @@
 //! Which chart a release means: file trees, stores, versions, digests.
 
+use crate::support::archive::packed;
 use crate::support::scratch::{Run, Scratch};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::Value;
 
 const SYNC: &str = "\
@@ -66,15 +65,8 @@ fn folder(scratch: &Scratch, path: &str, name: &str, version: &str) {
 
 /// A chart as an archive, with something of its own in it.
 pub(crate) fn archive(name: &str, version: &str, values: &str) -> Vec<u8> {
-    let mut out = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let chart = format!("apiVersion: v2\nname: {name}\nversion: {version}\n");
-    for (path, text) in [("Chart.yaml", chart.as_str()), ("values.yaml", values)] {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o644);
-        out.append_data(&mut header, format!("{name}/{path}"), text.as_bytes()).expect("a member");
-    }
-    out.into_inner().expect("a tar").finish().expect("a gzip")
+    packed(name, &[("Chart.yaml", &chart), ("values.yaml", values)])
 }
 
 fn list(scratch: &Scratch, flags: &[&str]) -> Run {

@@ -1,8 +1,7 @@
 //! What runs of `lint` keep of charts for those after them: the answers stay the same.
 
+use crate::support::archive::packed;
 use crate::support::scratch::{Run, Scratch};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::path::{Path, PathBuf};
 
 const CLUSTER: &str = "\
@@ -54,17 +53,6 @@ const CHART: [(&str, &str); 7] = [
     ),
 ];
 
-fn archive(files: &[(&str, &str)]) -> Vec<u8> {
-    let mut out = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
-    for (path, text) in files {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(text.len() as u64);
-        header.set_mode(0o644);
-        out.append_data(&mut header, format!("web/{path}"), text.as_bytes()).expect("a member");
-    }
-    out.into_inner().expect("a tar").finish().expect("a gzip")
-}
-
 fn release(name: &str, values: &str) -> String {
     format!(
         "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: apps}}\nspec:\n  interval: 1h\n  chart: {{spec: {{chart: web, version: 1.2.3, sourceRef: {{kind: HelmRepository, name: charts, namespace: flux-system}}}}}}\n  values:\n{values}"
@@ -80,7 +68,7 @@ fn fleet() -> Scratch {
         release("third", "    image: null\n"),
     ];
     scratch.write("fleet/clusters/a/apps.yaml", releases.concat().as_bytes());
-    scratch.write("store/web-1.2.3.tgz", &archive(&CHART));
+    scratch.write("store/web-1.2.3.tgz", &packed("web", &CHART));
     std::fs::create_dir(scratch.path().join("caches")).expect("a directory");
     scratch
 }
@@ -219,7 +207,7 @@ fn a_value_its_place_and_the_chart_are_what_an_entry_is_of() {
     let mut chart = CHART;
     chart[1].1 =
         "image: {tag: '1', list: []}\nimag: {}\nport: 80\nextra: {on: true}\ntable: {a: 1}\nratio: 1\n";
-    scratch.write("store/web-1.2.3.tgz", &archive(&chart));
+    scratch.write("store/web-1.2.3.tgz", &packed("web", &chart));
     same(&lint(&scratch, &["--format", "json"]), &lint(&scratch, &["--no-cache", "--format", "json"]));
 }
 
@@ -229,7 +217,7 @@ fn clusters_that_answer_otherwise_get_renders_of_their_own() {
     let scratch = fleet();
     let mut chart = CHART;
     chart[2].1 = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n        - name: web\n          image: web\n          ports: [{containerPort: {{ if .Capabilities.APIVersions.Has \"other.example.com/v1\" }}{{ .Values.port }}{{ else }}80{{ end }}}]\n";
-    scratch.write("store/web-1.2.3.tgz", &archive(&chart));
+    scratch.write("store/web-1.2.3.tgz", &packed("web", &chart));
     let sync = CLUSTER.replace("./clusters/a", "./clusters/b");
     scratch.write("fleet/clusters/b/flux-system/gotk-sync.yaml", sync.as_bytes());
     let release = release("web", "    port: eighty\n");
@@ -282,7 +270,7 @@ fn what_a_store_gives_to_a_chart_is_looked_at_each_time() {
     let mut chart = CHART.to_vec();
     let metadata = "apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies: [{name: inner, version: 1.x.x, repository: 'https://charts.example.com'}]\n";
     chart[0].1 = metadata;
-    scratch.write("store/web-1.2.3.tgz", &archive(&chart));
+    scratch.write("store/web-1.2.3.tgz", &packed("web", &chart));
     for (version, key) in [("1.0.0", "a"), ("1.1.0", "imag")] {
         let text = format!("apiVersion: v2\nname: inner\nversion: {version}\n");
         scratch.write(&format!("store/inner-{version}/Chart.yaml"), text.as_bytes());

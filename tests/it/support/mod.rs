@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod archive;
 pub(crate) mod attack;
 pub(crate) mod charts;
 pub(crate) mod corpus;
