@@ -36,30 +36,22 @@ pub(crate) fn start_deep(run: impl FnOnce() + Send + 'static) -> io::Result<()> 
 /// to start a thread for each of many short runs takes as long as they do. Gives nothing where
 /// the system has no such thread.
 pub fn with_stack<T: Send>(run: impl FnOnce() -> T + Send) -> Option<T> {
-    if IS_DEEP.get() {
-        return Some(run());
-    }
-    let run = || {
-        IS_DEEP.set(true);
-        run()
-    };
-    thread::scope(|scope| {
-        let thread = Builder::new().stack_size(STACK).spawn_scoped(scope, run).ok()?;
-        // A panic is a bug here, too: it goes on where the thread was started.
-        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+    if IS_DEEP.get() { Some(run()) } else { with_stack_while(run, || ()) }
 }
 
-/// [`with_stack`], and another thing beside it on the stack of the moment; nothing at all where
-/// the system has no such thread.
-pub(crate) fn with_stack_while<T: Send>(run: impl FnOnce() -> T + Send, beside: impl FnOnce()) -> Option<T> {
+/// As [`with_stack`], always on another thread, and something else here meanwhile.
+pub(crate) fn with_stack_while<T: Send>(
+    run: impl FnOnce() -> T + Send,
+    meanwhile: impl FnOnce(),
+) -> Option<T> {
     thread::scope(|scope| {
         let run = || {
             IS_DEEP.set(true);
             run()
         };
         let thread = Builder::new().stack_size(STACK).spawn_scoped(scope, run).ok()?;
-        beside();
+        meanwhile();
+        // A panic is a bug here, too: it goes on where the thread was started.
         Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
