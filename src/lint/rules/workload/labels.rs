@@ -21,6 +21,7 @@ pub(super) struct Labelled<'a> {
     unknown: FxHashSet<String>,
     /// Whether one of them has a key that is not known: it may be any.
     has_unknown_key: bool,
+    keys: OnceCell<FxHashSet<String>>,
     values: OnceCell<FxHashMap<String, Words<String>>>,
 }
 
@@ -48,6 +49,11 @@ impl<'a> Labelled<'a> {
     /// Whether it is not known which value one of them has at a key.
     pub(super) fn is_unknown(&self, key: &str) -> bool {
         self.has_unknown_key || self.unknown.contains(key)
+    }
+
+    /// Whether one of them has a label of this key, whatever its value.
+    pub(super) fn has_key(&self, key: &str) -> bool {
+        self.keys.get_or_init(|| self.having.keys().map(|(key, _)| key.clone()).collect()).contains(key)
     }
 
     /// Those with all of these labels; none where there are no labels.

@@ -15,6 +15,7 @@ use crate::model::ObjectId;
 use crate::model::workloads::pod_template;
 use crate::world::{ApplyTarget, Effective};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -97,6 +98,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             peers(object, workloads, report);
         }
     }
+    let relabelled = OnceCell::new();
     let mut values: Option<ValueCounts<'_>> = None;
     for (namespace, object, selector) in &selectors {
         let is_known = !open.contains(namespace) && is_complete(workloads, selector.selected, namespace);
@@ -106,13 +108,50 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 Selected::Services => services.get(namespace),
             };
             if let Some(candidates) = candidates {
-                judge(object, selector, candidates, report);
+                let relabels = || {
+                    selector.selected == Selected::Pods
+                        && relabelled.get_or_init(|| where_pods_change(view)).contains(*namespace)
+                };
+                judge(object, selector, candidates, &relabels, report);
             }
         } else {
             let values = values.get_or_insert_with(|| ValueCounts::of(view, &selectors));
             slip(object, selector, namespace, workloads, values, report);
         }
     }
+}
+
+/// The namespaces whose programs may change Pods: who answers a webhook, or leads, gives itself
+/// the label that a Service selects, and no template has it (`longhorn/longhorn-manager`
+/// `app/daemon.go`, `AddLabelToManagerPod`).
+fn where_pods_change(view: &ClusterView<'_>) -> FxHashSet<String> {
+    let changes_pods = |role: &Effective| {
+        role.node.get_ref().items_at("/rules").any(|rule| {
+            let has = |pointer: &str, words: &[&str]| {
+                rule.items_at(pointer).filter_map(NodeRef::as_str).any(|own| words.contains(&&*own))
+            };
+            has("/resources", &["pods", "*"]) && has("/verbs", &["patch", "update", "*"])
+        })
+    };
+    let of_kind = |kind: &'static str| {
+        let members = view.members().map(|(_, object)| object);
+        members.filter(move |object| object.id.is("rbac.authorization.k8s.io", kind))
+    };
+    let roles = of_kind("ClusterRole").filter(|role| changes_pods(role)).map(|role| &*role.id.name);
+    let roles: FxHashSet<&str> = roles.chain(["cluster-admin", "admin", "edit"]).collect();
+    let grants = |binding: &&Effective| {
+        let role = |pointer: &str| binding.node.get_ref().str_at(pointer);
+        role("/roleRef/kind").is_some_and(|kind| kind == "ClusterRole")
+            && role("/roleRef/name").is_some_and(|name| roles.contains(&*name))
+    };
+    let here = of_kind("Role").filter(|role| changes_pods(role)).chain(of_kind("RoleBinding").filter(grants));
+    let mut found: FxHashSet<String> =
+        here.filter_map(|object| Some(object.id.namespace.as_deref()?.to_owned())).collect();
+    for binding in of_kind("ClusterRoleBinding").filter(grants) {
+        let subjects = binding.node.get_ref().items_at("/subjects");
+        found.extend(subjects.filter_map(|subject| Some(subject.str_at("/namespace")?.into_owned())));
+    }
+    found
 }
 
 /// Labels that say in which namespace a peer of a policy is (`kubernetes`
@@ -278,6 +317,7 @@ fn judge(
     object: &Effective,
     selector: &JudgedSelector,
     candidates: &Labelled<'_>,
+    relabels: &dyn Fn() -> bool,
     report: &mut Reporter<'_>,
 ) {
     let node = object.node.get_ref();
@@ -295,6 +335,9 @@ fn judge(
         return;
     }
     if candidates.with(&wanted).next().is_some() {
+        return;
+    }
+    if wanted.iter().any(|(key, _)| !candidates.has_key(key)) && relabels() {
         return;
     }
     // The one that fits best is probably meant.
