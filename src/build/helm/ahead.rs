@@ -5,6 +5,7 @@ use super::chart::{Chart, Prepared, text_of};
 use super::error::RenderError;
 use crate::files::{Blob, Store};
 use crate::lang::template::with_stack_while;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
 /// Goes on with the chart in a packed archive, as [`Chart::of_archive`] gives it, on a thread of
@@ -22,6 +23,8 @@ pub(crate) fn with_archive<T: Send>(
     let parser = line.template_parser();
     let (unpacked, templates) = mpsc::channel::<(String, Arc<Blob>)>();
     let parsed = prepared.clone();
+    let has_ended = AtomicBool::new(false);
+    let ended = &has_ended;
     let load = move || {
         let mut tell = |path: &str, blob: &Arc<Blob>| {
             if is_template(path) {
@@ -31,11 +34,17 @@ pub(crate) fn with_archive<T: Send>(
         };
         let chart = Chart::of_archive_telling(packed, store, line, &mut tell);
         drop(unpacked);
-        go_on(chart.map(|chart| Chart { prepared, ..chart }))
+        let answer = go_on(chart.map(|chart| Chart { prepared, ..chart }));
+        ended.store(true, Ordering::Relaxed);
+        answer
     };
     with_stack_while(load, || {
         meanwhile();
         for (name, blob) in templates {
+            // What is refused needs no templates any more.
+            if has_ended.load(Ordering::Relaxed) {
+                break;
+            }
             if let Some(text) = text_of(&blob) {
                 parsed.templates(&name, &blob, || parser.parse(&name, text));
             }

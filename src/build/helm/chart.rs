@@ -10,7 +10,6 @@ use crate::files::Blob;
 use crate::lang::template::{Documents, Parsed};
 use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +101,7 @@ pub(crate) struct Prepared {
 
 type Memo<K, V> = Mutex<FxHashMap<K, Cell<V>>>;
 
-type ByName<V> = SmallVec<[(Arc<str>, Cell<V>); 1]>;
+type ByName<V> = FxHashMap<Arc<str>, Cell<V>>;
 
 /// What is made once; who comes while it is made waits for it.
 type Cell<V> = Arc<OnceLock<Arc<V>>>;
@@ -145,13 +144,9 @@ impl Prepared {
     ) -> Arc<Parsed> {
         let mut lock = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = lock.entry(Arc::as_ptr(blob) as usize).or_default();
-        let cell = match alike.iter().find(|(known, _)| **known == *name) {
-            Some((_, cell)) => cell.clone(),
-            None => {
-                let cell = Cell::default();
-                alike.push((name.into(), cell.clone()));
-                cell
-            }
+        let cell = match alike.get(name) {
+            Some(cell) => cell.clone(),
+            None => alike.entry(name.into()).or_default().clone(),
         };
         drop(lock);
         cell.get_or_init(|| Arc::new(parse())).clone()
