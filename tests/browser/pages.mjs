@@ -4,7 +4,7 @@
 // and a Chromium, whose path CHROMIUM may give.
 import { createRequire } from "node:module";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { tmpdir } from "node:os";
@@ -27,9 +27,17 @@ const page = (root, name, ...more) => {
   return file;
 };
 
+// A directory that is removed at the end.
+const scratches = [];
+const scratch = () => {
+  const root = mkdtempSync(join(tmpdir(), "forebay-pages-"));
+  scratches.push(root);
+  return root;
+};
+
 // A repository in which every name wants to be markup, script or an address.
 const hostile = () => {
-  const root = mkdtempSync(join(tmpdir(), "map-"));
+  const root = scratch();
   const evil = `</script><script>window.ran=1</script><img src=x onerror=window.ran=1>"'&javascript:window.ran=1`;
   const text = JSON.stringify(evil);
   mkdirSync(join(root, "clusters/a/flux-system"), { recursive: true });
@@ -58,7 +66,7 @@ spec: {interval: 1m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepos
 
 // 3,000 Kustomizations in three clusters, each waiting for an earlier one.
 const large = () => {
-  const root = mkdtempSync(join(tmpdir(), "map-"));
+  const root = scratch();
   mkdirSync(join(root, "app"), { recursive: true });
   writeFileSync(join(root, "app/cm.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\n");
   for (const cluster of ["one", "two", "three"]) {
@@ -270,6 +278,7 @@ for (const [name, file] of reports) {
 }
 
 await browser.close();
+for (const root of scratches) rmSync(root, { recursive: true });
 for (const failure of failures) console.log(`failed: ${failure}`);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exitCode = failures.length ? 1 : 0;

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
-import {cpSync, mkdtempSync, readFileSync, writeFileSync} from 'node:fs';
+import {cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import test from 'node:test';
+import test, {type TestContext} from 'node:test';
 import {pathToFileURL} from 'node:url';
 import {StreamMessageReader, StreamMessageWriter, createMessageConnection} from 'vscode-jsonrpc/node';
 import {effective, fromQuery, plan, settings, toQuery} from '../requests';
@@ -13,14 +13,15 @@ import {effective, fromQuery, plan, settings, toQuery} from '../requests';
 const binary = process.env.FOREBAY ?? 'forebay';
 const fixture = join(__dirname, '../../../../fixtures/editor');
 
-function repository(): string {
+function repository(context: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), 'forebay-vscode-'));
+  context.after(() => rmSync(root, {recursive: true}));
   cpSync(fixture, root, {recursive: true});
   return root;
 }
 
-test('the effective view is what the server makes of the text, and follows it', async () => {
-  const root = repository();
+test('the effective view is what the server makes of the text, and follows it', async (context) => {
+  const root = repository(context);
   const child = spawn(binary, ['lsp'], {cwd: root, stdio: ['pipe', 'pipe', 'inherit']});
   const server = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
   server.listen();
@@ -50,8 +51,8 @@ test('the effective view is what the server makes of the text, and follows it', 
   assert.equal(await new Promise((resolve) => child.on('exit', resolve)), 0);
 });
 
-test('the plan is told, and a failure says why', async () => {
-  const root = repository();
+test('the plan is told, and a failure says why', async (context) => {
+  const root = repository(context);
   await assert.rejects(plan(binary, root, 'no-such-revision'), /no-such-revision|git/);
   writeFileSync(join(root, 'apps/prod/replicas.yaml'), '{}\n');
   const told = await plan(binary, root, `./${'.'}`);
