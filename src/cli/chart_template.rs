@@ -254,7 +254,7 @@ fn print(
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
         threads: common.thread_count(),
     };
-    let places = TemplatePlaces::new(&chart, given);
+    let places = TemplatePlaces { chart: &chart, given, files: OnceCell::new() };
     let rendered = render(&request).map_err(|error| places.told(error))?;
     let printed = Printed {
         include_crds: arguments.include_crds,
@@ -285,20 +285,25 @@ fn print(
 
 /// Lines and columns in the files of a chart and of its values.
 struct TemplatePlaces<'p> {
-    files: BTreeMap<FilePath, (&'p str, OnceCell<LineIndex>)>,
+    chart: &'p Chart,
+    given: &'p Given,
+    /// Made when the first place is asked for: most runs ask for none.
+    files: OnceCell<BTreeMap<FilePath, (&'p str, OnceCell<LineIndex>)>>,
 }
 
 impl<'p> TemplatePlaces<'p> {
-    fn new(chart: &'p Chart, given: &'p Given) -> TemplatePlaces<'p> {
-        let files = chart.all_files().into_iter().chain(given.files.iter().map(|(_, file)| file));
+    fn files(&self) -> &BTreeMap<FilePath, (&'p str, OnceCell<LineIndex>)> {
         let entry = |file: &'p ChartFile| Some((file.place.clone(), (file.blob.text()?, OnceCell::new())));
-        TemplatePlaces { files: files.filter_map(entry).collect() }
+        self.files.get_or_init(|| {
+            let given = self.given.files.iter().map(|(_, file)| file);
+            self.chart.all_files().into_iter().chain(given).filter_map(entry).collect()
+        })
     }
 
     /// `path:line:column`
     fn shown(&self, location: &Location) -> String {
         let shown = clean(location.file.shown());
-        match self.files.get(&location.file) {
+        match self.files().get(&location.file) {
             Some((text, lines)) => {
                 let lines = lines.get_or_init(|| LineIndex::new(text));
                 let (line, column) = lines.position(text, location.start);

@@ -2,10 +2,10 @@
 //! the Chart.yaml in it, not by its name; an `index.yaml` beside the archives may say
 //! where each comes from, with which digest.
 
+use super::gunzip::Gunzip;
 use super::open::Root;
 use super::render_cache::RenderCache;
 use crate::lang::yaml::{Dialect, NodeRef, Scalar, parse_nodes};
-use flate2::bufread::GzDecoder;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
@@ -337,7 +337,7 @@ fn entries(path: &Path) -> Vec<(String, bool)> {
 /// The Chart.yaml at the top of an archive.
 fn chart_yaml(archive: impl Read) -> Option<Vec<u8>> {
     // It stands first, most often: no more is unpacked than has to be.
-    let archive = GzDecoder::new(io::BufReader::with_capacity(2 << 10, archive));
+    let archive = Gunzip::new(io::BufReader::with_capacity(2 << 10, archive), 4 << 10);
     let mut archive = tar::Archive::new(archive.take(SEARCHED));
     for entry in archive.entries().ok()? {
         let entry = entry.ok()?;

@@ -1,7 +1,7 @@
 //! Packed charts, as Helm's `pkg/chart/loader/archive` unpacks them: into memory.
 
 use super::error::{RenderError, refuse};
-use crate::files::{Blob, Store};
+use crate::files::{Blob, Gunzip, Store};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn members(
         return refuse("gzip: invalid header");
     }
     // What unpacks to more than all files and their headers may have is none of Helm's.
-    let inner = flate2::read::MultiGzDecoder::new(packed).take(2 * CHART_LIMIT);
+    let inner = Gunzip::new(packed, 64 << 10).take(2 * CHART_LIMIT);
     let mut archive = tar::Archive::new(Forward { inner, at: 0, passed: Vec::new() });
     let (mut found, mut content) = (Vec::new(), Vec::new());
     let mut left = CHART_LIMIT;

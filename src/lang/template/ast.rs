@@ -95,13 +95,13 @@ pub(super) struct Term {
 #[derive(Debug)]
 pub(super) enum TermKind {
     Bool(bool),
-    Number(Box<Number>),
-    Str(Box<Literal>),
+    Number(Arc<Number>),
+    Str(Arc<Literal>),
     Nil,
     Dot,
-    Field(Box<[Arc<str>]>),
+    Field(Arc<[Arc<str>]>),
     /// The name with its `$`, then fields.
-    Variable(Box<[Arc<str>]>),
+    Variable(Arc<[Arc<str>]>),
     Chain(Box<Chain>),
     Identifier(Arc<str>),
     Pipe(Box<Pipe>),
@@ -111,7 +111,7 @@ pub(super) enum TermKind {
 #[derive(Debug)]
 pub(super) struct Literal {
     /// With them.
-    pub(super) written: Box<str>,
+    pub(super) written: Arc<str>,
     /// What it says.
     pub(super) text: Arc<[u8]>,
 }
@@ -120,7 +120,7 @@ pub(super) struct Literal {
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) first: Term,
-    pub(super) fields: Box<[Arc<str>]>,
+    pub(super) fields: Arc<[Arc<str>]>,
 }
 
 /// A number as Go's untyped constants: all that it can be.
@@ -140,9 +140,9 @@ pub(super) struct TemplateSource {
     pub(super) name: Arc<str>,
     pub(super) text: Arc<str>,
     /// Spans of its nodes, by their number.
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Box<[Span]>,
     /// Where its lines begin.
-    pub(super) lines: Vec<u32>,
+    pub(super) lines: Box<[u32]>,
 }
 
 impl TemplateSource {

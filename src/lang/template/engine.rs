@@ -10,7 +10,7 @@ use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
 use super::lookups::{PassedOver, lookups, passed_over};
-use super::parse::{ParseError, Parsed, parse};
+use super::parse::{ParseError, Parsed, ParserMemory, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How an engine is to run.
 #[derive(Clone, Debug, Default)]
@@ -111,6 +111,7 @@ pub(crate) struct TemplateParser {
     functions: fn(&str) -> Option<&'static Function>,
     without: &'static [&'static str],
     delimiters: Delimiters,
+    memory: Arc<Mutex<ParserMemory>>,
 }
 
 impl TemplateParser {
@@ -120,13 +121,22 @@ impl TemplateParser {
             Some((left, right)) => Delimiters { left: left.clone(), right: right.clone() },
             None => Delimiters::default(),
         };
-        TemplateParser { functions: run.functions.finder(), without: run.without, delimiters }
+        let memory = Arc::default();
+        TemplateParser { functions: run.functions.finder(), without: run.without, delimiters, memory }
     }
 
     /// A text, to be added to engines of the same functions.
     pub(crate) fn parse(&self, name: &str, text: Arc<str>) -> Parsed {
         let is_function = |name: &str| (self.functions)(name).is_some() && !self.without.contains(&name);
-        parse(name, text, &self.delimiters, &is_function)
+        let held = || self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread that parses meanwhile begins with nothing.
+        let mut memory = std::mem::take(&mut *held());
+        let parsed = parse(name, text, &self.delimiters, &is_function, &mut memory);
+        let mut kept = held();
+        if kept.len() < memory.len() {
+            *kept = memory;
+        }
+        parsed
     }
 }
 

@@ -264,6 +264,7 @@ impl Execution {
             text.str().into(),
             &crate::lang::template::lex::Delimiters::default(),
             &is_function,
+            &mut Default::default(),
         );
         let base = self.cx.trace.add_source(index, &parsed.source);
         self.sources.push(parsed.source.clone());

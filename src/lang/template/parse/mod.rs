@@ -5,7 +5,9 @@
 
 mod pipeline;
 
-use super::ast::{Branch, Command, List, Node, NodePlace, Pipe, Span, TemplateSource, Term, Tree, is_empty};
+use super::ast::{
+    Branch, Command, List, Literal, Node, NodePlace, Number, Pipe, Span, TemplateSource, Term, Tree, is_empty,
+};
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
 use super::scope::Scope;
@@ -35,16 +37,42 @@ pub(crate) struct Parsed {
     pub(super) errors: Vec<ParseError>,
 }
 
+/// What a parser keeps from one text to the next: a chart writes the same operands in all its
+/// templates, so each is held once, and lists that grow need their memory once.
+#[derive(Debug, Default)]
+pub(super) struct ParserMemory {
+    names: FxHashSet<Arc<str>>,
+    /// Fields that follow one another, a variable before them or not.
+    paths: FxHashMap<Arc<str>, Arc<[Arc<str>]>>,
+    literals: FxHashMap<Arc<str>, Arc<Literal>>,
+    numbers: FxHashMap<Arc<str>, Arc<Number>>,
+    open: Open,
+    spans: Vec<Span>,
+    lines: Vec<u32>,
+}
+
+impl ParserMemory {
+    /// How much is known.
+    pub(super) fn len(&self) -> usize {
+        self.names.len() + self.paths.len() + self.literals.len() + self.numbers.len()
+    }
+}
+
 /// Parses a text. `is_function` says which names are functions.
 pub(super) fn parse(
     name: &str,
     shared: Arc<str>,
     delimiters: &Delimiters,
     is_function: &dyn Fn(&str) -> bool,
+    memory: &mut ParserMemory,
 ) -> Parsed {
     let text = &*shared;
-    let mut lines = vec![0];
+    let mut lines = std::mem::take(&mut memory.lines);
+    lines.clear();
+    lines.push(0);
     lines.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1));
+    memory.spans.clear();
+    memory.open.clear();
     let mut parser = Parser {
         name,
         text,
@@ -56,22 +84,22 @@ pub(super) fn parse(
         range_depth: 0,
         depth: 0,
         action_line: 0,
-        spans: Vec::new(),
+        memory,
         defined: FxHashMap::default(),
         trees: Vec::new(),
         errors: Vec::new(),
         assigns: Vec::new(),
-        names: FxHashSet::default(),
-        open: Open::default(),
         is_function,
     };
     let root = parser.top();
     parser.add(name, root);
-    let Parser { spans, mut trees, errors, .. } = parser;
+    let Parser { mut trees, errors, .. } = parser;
     let own = trees.iter().position(|tree| &*tree.name == name).unwrap_or(0);
     let own = trees.remove(own);
     trees.insert(0, own);
-    let source = TemplateSource { name: name.into(), text: shared, spans, lines };
+    let spans = memory.spans.as_slice().into();
+    let source = TemplateSource { name: name.into(), text: shared, spans, lines: lines.as_slice().into() };
+    memory.lines = lines;
     Parsed { source: Arc::new(source), trees: trees.into_iter().map(Arc::new).collect(), errors }
 }
 
@@ -94,25 +122,30 @@ struct Parser<'t> {
     depth: usize,
     /// The line of the action that is read, or 0.
     action_line: usize,
-    spans: Vec<Span>,
+    memory: &'t mut ParserMemory,
     defined: FxHashMap<Arc<str>, usize>,
     trees: Vec<Tree>,
     errors: Vec<ParseError>,
     /// For each open list, the variables that it assigns.
     assigns: Vec<Vec<Arc<str>>>,
-    /// Names that were met: most are met often.
-    names: FxHashSet<Arc<str>>,
-    open: Open,
     is_function: &'t dyn Fn(&str) -> bool,
 }
 
 /// The parts of lists whose end is not read yet, those of inner ones last: a list gets memory
 /// once, as much as it has parts.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Open {
     nodes: Vec<Node>,
     commands: Vec<Command>,
     terms: Vec<Term>,
+}
+
+impl Open {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.commands.clear();
+        self.terms.clear();
+    }
 }
 
 fn behind<T>(open: &mut Vec<T>, start: usize) -> Box<[T]> {
@@ -175,24 +208,24 @@ impl<'t> Parser<'t> {
     }
 
     fn interned(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.names.get(name) {
+        if let Some(known) = self.memory.names.get(name) {
             return known.clone();
         }
         let name: Arc<str> = name.into();
-        self.names.insert(name.clone());
+        self.memory.names.insert(name.clone());
         name
     }
 
     fn place(&mut self, span: Span) -> NodePlace {
-        let id = self.spans.len() as u32;
-        self.spans.push(span);
+        let id = self.memory.spans.len() as u32;
+        self.memory.spans.push(span);
         NodePlace { span, at: span.start, id }
     }
 
     /// The end of a node that is whole now.
     fn close(&mut self, place: &mut NodePlace, end: Span) {
         place.span = place.span.to(end);
-        self.spans[place.id as usize] = place.span;
+        self.memory.spans[place.id as usize] = place.span;
     }
 
     /// Notes a mistake at the line of the token that was read last.
@@ -259,7 +292,7 @@ impl<'t> Parser<'t> {
     fn top(&mut self) -> List {
         loop {
             if self.peek().kind == Kind::Eof || self.errors.len() >= ERROR_LIMIT {
-                return behind(&mut self.open.nodes, 0);
+                return behind(&mut self.memory.open.nodes, 0);
             }
             if self.peek().kind == Kind::LeftDelim {
                 let delimiter = self.next();
@@ -274,7 +307,7 @@ impl<'t> Parser<'t> {
                 self.backup(delimiter);
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => self.open.nodes.push(node),
+                Ok(Step::Node(node)) => self.memory.open.nodes.push(node),
                 Ok(Step::End) => drop(self.fail::<()>("unexpected {{end}}")),
                 Ok(Step::Else) => {
                     drop(self.fail::<()>("unexpected {{else}}"));
@@ -293,7 +326,7 @@ impl<'t> Parser<'t> {
     }
 
     fn add(&mut self, name: &str, root: List) {
-        let name: Arc<str> = name.into();
+        let name = self.interned(name);
         let Some(at) = self.defined.get(&name).copied() else {
             self.defined.insert(name.clone(), self.trees.len());
             self.trees.push(Tree { name, root, lookups: OnceLock::new() });
@@ -350,7 +383,7 @@ impl<'t> Parser<'t> {
     /// Text and actions up to `end` or `else`. A mistake within is noted, and the
     /// list goes on behind it.
     fn item_list(&mut self) -> Result<(List, Ended)> {
-        let start = self.open.nodes.len();
+        let start = self.memory.open.nodes.len();
         self.depth += 1;
         let end = loop {
             if self.depth > DEPTH_LIMIT {
@@ -364,7 +397,7 @@ impl<'t> Parser<'t> {
                 break self.fail("unexpected EOF");
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => self.open.nodes.push(node),
+                Ok(Step::Node(node)) => self.memory.open.nodes.push(node),
                 Ok(Step::End) => break Ok(Ended::Here),
                 Ok(Step::Else) => break Ok(Ended::Else),
                 Err(Failed) if self.errors.len() >= ERROR_LIMIT => break Err(Failed),
@@ -372,7 +405,7 @@ impl<'t> Parser<'t> {
             }
         };
         self.depth -= 1;
-        let list = behind(&mut self.open.nodes, start);
+        let list = behind(&mut self.memory.open.nodes, start);
         match end {
             Ok(end) => Ok((list, end)),
             // The mistake is noted; what was read still counts.
@@ -539,7 +572,7 @@ impl<'t> Parser<'t> {
             Some(Box::new(self.pipeline(CONTEXT, Kind::RightDelim)?))
         };
         self.close_action(&mut place);
-        Ok(Node::Template(place, name.into(), pipe))
+        Ok(Node::Template(place, self.interned(&name), pipe))
     }
 
     fn block(&mut self, open: Span) -> Result<Node> {
@@ -552,7 +585,7 @@ impl<'t> Parser<'t> {
         self.close_action(&mut place);
         let root = self.separate_list(CONTEXT)?;
         self.add(&name, root);
-        Ok(Node::Template(place, name.into(), Some(Box::new(pipe))))
+        Ok(Node::Template(place, self.interned(&name), Some(Box::new(pipe))))
     }
 }
 

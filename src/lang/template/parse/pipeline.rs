@@ -21,10 +21,10 @@ impl Parser<'_> {
         let pipe = if self.depth > DEPTH_LIMIT {
             self.fail(format!("expressions are nested more than {DEPTH_LIMIT} deep"))
         } else {
-            let (commands, terms) = (self.open.commands.len(), self.open.terms.len());
+            let (commands, terms) = (self.memory.open.commands.len(), self.memory.open.terms.len());
             let pipe = self.pipeline_body(context, end);
-            self.open.commands.truncate(commands);
-            self.open.terms.truncate(terms);
+            self.memory.open.commands.truncate(commands);
+            self.memory.open.terms.truncate(terms);
             pipe
         };
         self.depth -= 1;
@@ -35,12 +35,12 @@ impl Parser<'_> {
         let first = self.peek_non_space();
         let mut pipe = Pipe { place: self.place(first.span), ..Pipe::default() };
         self.declarations(&mut pipe, context)?;
-        let start = self.open.commands.len();
+        let start = self.memory.open.commands.len();
         loop {
             let item = self.next_non_space();
             match item.kind {
                 kind if kind == end => {
-                    pipe.commands = behind(&mut self.open.commands, start);
+                    pipe.commands = behind(&mut self.memory.open.commands, start);
                     self.check_pipeline(&pipe, context)?;
                     let last = pipe.commands.last().map(|command| command.place.span);
                     self.close(&mut pipe.place, last.unwrap_or(first.span));
@@ -60,7 +60,7 @@ impl Parser<'_> {
                 | Kind::LeftParen => {
                     self.backup(item);
                     let command = self.command()?;
-                    self.open.commands.push(command);
+                    self.memory.open.commands.push(command);
                 }
                 _ => return self.unexpected(&item, context),
             }
@@ -133,11 +133,11 @@ impl Parser<'_> {
     fn command(&mut self) -> Result<Command> {
         let first = self.peek_non_space().span;
         let mut place = self.place(first);
-        let start = self.open.terms.len();
+        let start = self.memory.open.terms.len();
         loop {
             self.peek_non_space();
             if let Some(term) = self.operand()? {
-                self.open.terms.push(term);
+                self.memory.open.terms.push(term);
             }
             let item = self.next();
             match item.kind {
@@ -148,7 +148,7 @@ impl Parser<'_> {
             }
             break;
         }
-        let terms = behind(&mut self.open.terms, start);
+        let terms = behind(&mut self.memory.open.terms, start);
         let Some(last) = terms.last() else {
             return self.fail("empty command");
         };
@@ -160,8 +160,7 @@ impl Parser<'_> {
         let Some(mut term) = self.term()? else {
             return Ok(None);
         };
-        let mut fields = SmallVec::new();
-        let Some(ends) = self.fields(&mut fields) else {
+        let Some(ends) = self.fields() else {
             return Ok(Some(term));
         };
         match &term.kind {
@@ -171,13 +170,8 @@ impl Parser<'_> {
             }
             _ => {
                 let place = self.place(term.place.span);
-                term = Term {
-                    place,
-                    kind: TermKind::Chain(Box::new(Chain {
-                        first: term,
-                        fields: fields.into_iter().collect(),
-                    })),
-                };
+                let fields = self.path(ends.first.to(ends.last));
+                term = Term { place, kind: TermKind::Chain(Box::new(Chain { first: term, fields })) };
             }
         }
         term.place.at = ends.first.start;
@@ -185,25 +179,46 @@ impl Parser<'_> {
         Ok(Some(term))
     }
 
-    /// The fields that follow one another here.
-    fn fields(&mut self, found: &mut SmallVec<[Arc<str>; 4]>) -> Option<Ends> {
+    /// Where the fields stand that follow one another here, which nothing separates.
+    fn fields(&mut self) -> Option<Ends> {
         let mut ends: Option<Ends> = None;
         while self.peek().kind == Kind::Field {
             let item = self.next();
-            let name = &self.value(&item)[1..];
-            found.push(self.interned(name));
             let first = ends.map_or(item.span, |ends| ends.first);
             ends = Some(Ends { first, last: item.span });
         }
         ends
     }
 
+    /// The names of fields that follow one another, perhaps behind a variable.
+    fn path(&mut self, span: Span) -> Arc<[Arc<str>]> {
+        let written = &self.text[span.range()];
+        if let Some(known) = self.memory.paths.get(written) {
+            return known.clone();
+        }
+        let names = written.strip_prefix('.').unwrap_or(written).split('.');
+        let names: SmallVec<[Arc<str>; 4]> = names.map(|name| self.interned(name)).collect();
+        let path: Arc<[Arc<str>]> = names.into_iter().collect();
+        self.memory.paths.insert(written.into(), path.clone());
+        path
+    }
+
     /// A field or variable and the fields that follow it.
-    fn names(&mut self, first: &str) -> (Box<[Arc<str>]>, Option<Ends>) {
-        let mut names: SmallVec<[Arc<str>; 4]> = SmallVec::new();
-        names.push(self.interned(first));
-        let ends = self.fields(&mut names);
-        (names.into_iter().collect(), ends)
+    fn names(&mut self, first: Span) -> (Arc<[Arc<str>]>, Option<Ends>) {
+        let ends = self.fields();
+        (self.path(ends.map_or(first, |ends| first.to(ends.last))), ends)
+    }
+
+    /// A text between quotes; nothing where it is none.
+    fn literal(&mut self, written: &str) -> Option<Arc<Literal>> {
+        if let Some(known) = self.memory.literals.get(written) {
+            return Some(known.clone());
+        }
+        let text = unquote(written)?.into();
+        let written: Arc<str> = written.into();
+        let literal = Arc::new(Literal { written: written.clone(), text });
+        self.memory.literals.insert(written, literal.clone());
+        Some(literal)
     }
 
     fn term(&mut self) -> Result<Option<Term>> {
@@ -225,18 +240,18 @@ impl Parser<'_> {
                 if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
-                let (names, ends) = self.names(value);
+                let (names, ends) = self.names(span);
                 fields = ends;
                 TermKind::Variable(names)
             }
             Kind::Field => {
-                let (names, ends) = self.names(&value[1..]);
+                let (names, ends) = self.names(span);
                 fields = ends;
                 TermKind::Field(names)
             }
             Kind::Bool => TermKind::Bool(value == "true"),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
-                Ok(number) => TermKind::Number(Box::new(number)),
+                Ok(number) => TermKind::Number(number),
                 Err(message) => return self.fail(message),
             },
             Kind::LeftParen => {
@@ -245,8 +260,8 @@ impl Parser<'_> {
                 span = span.to(self.last.as_ref().map_or(span, |item| item.span));
                 TermKind::Pipe(Box::new(pipe))
             }
-            Kind::String | Kind::RawString => match unquote(value) {
-                Some(text) => TermKind::Str(Box::new(Literal { written: value.into(), text: text.into() })),
+            Kind::String | Kind::RawString => match self.literal(value) {
+                Some(literal) => TermKind::Str(literal),
                 None => return self.fail("invalid syntax"),
             },
             Kind::Error => return self.unexpected(&item, "operand"),
@@ -266,12 +281,17 @@ impl Parser<'_> {
         Ok(Some(Term { place, kind }))
     }
 
-    fn number(&self, item: &Item) -> std::result::Result<Number, String> {
+    fn number(&mut self, item: &Item) -> std::result::Result<Arc<Number>, String> {
         let text = self.value(item);
-        match item.kind {
-            Kind::CharConstant => number::character(text),
-            Kind::Complex => number::complex(text),
-            _ => number::number(text),
+        if let Some(known) = self.memory.numbers.get(text) {
+            return Ok(known.clone());
         }
+        let number = Arc::new(match item.kind {
+            Kind::CharConstant => number::character(text)?,
+            Kind::Complex => number::complex(text)?,
+            _ => number::number(text)?,
+        });
+        self.memory.numbers.insert(number.text.clone(), number.clone());
+        Ok(number)
     }
 }

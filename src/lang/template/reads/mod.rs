@@ -126,9 +126,13 @@ impl Templates {
     /// A text that is run by itself; what it defines is its own.
     fn text(&mut self, text: &str) -> Option<usize> {
         let functions = FuncMap::Helm.finder();
-        let parsed = super::parse::parse("gotpl", text.into(), &super::lex::Delimiters::default(), &|name| {
-            functions(name).is_some()
-        });
+        let parsed = super::parse::parse(
+            "gotpl",
+            text.into(),
+            &super::lex::Delimiters::default(),
+            &|name| functions(name).is_some(),
+            &mut Default::default(),
+        );
         let source = self.sources.len() as u32;
         self.sources.push(parsed.source.clone());
         if !parsed.errors.is_empty() {
