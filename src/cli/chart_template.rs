@@ -137,14 +137,26 @@ impl Arguments {
         }
     }
 
-    fn capabilities(&self, line: HelmLine) -> Result<Capabilities, Failure> {
+    /// The version of `--kube-version`.
+    fn kube_version(&self, line: HelmLine) -> Result<Option<KubeVersion>, Failure> {
+        let version = self.kube_version.as_ref().map(|version| KubeVersion::parse(version, line));
+        version.transpose().map_err(|error| usage(error.to_string()))
+    }
+
+    /// What the flags and their files say of the cluster and of the values.
+    fn inputs(&self, line: HelmLine, version: Option<KubeVersion>, store: &Store) -> Result<Inputs, Ending> {
         let mut capabilities = Capabilities::of(line);
-        if let Some(version) = &self.kube_version {
-            capabilities.kube_version =
-                KubeVersion::parse(version, line).map_err(|error| usage(error.to_string()))?;
+        if let Some(version) = version {
+            capabilities.kube_version = version;
         }
         capabilities.api_versions.extend(self.api_versions.iter().cloned());
-        Ok(capabilities)
+        let given = self.given(store)?;
+        let of_file = |path: &str| {
+            let bytes = read_bytes(Path::new(path)).map_err(|error| format!("open {path}: {error}"))?;
+            String::from_utf8(bytes).map_err(|_| format!("{path}: it is not UTF-8"))
+        };
+        let values = given.merge(line, &of_file)?;
+        Ok(Inputs { capabilities, given, values })
     }
 
     fn given(&self, store: &Store) -> Result<Given, Failure> {
@@ -178,15 +190,22 @@ fn standard_input() -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > LIMIT { Err("larger than 64 MiB".to_owned()) } else { Ok(bytes) }
 }
 
-/// Goes on with the chart at a path of the command line. What is done `meanwhile` is done
-/// beside the loading of an archive, where there are two threads.
+/// What a chart is rendered with.
+struct Inputs {
+    capabilities: Capabilities,
+    given: Given,
+    values: Value,
+}
+
+/// Goes on with the chart at a path of the command line, and how many threads may still work on
+/// it. What is done `meanwhile` is done beside the loading of an archive, where there are two.
 fn with_chart(
     common: &Common,
     path: &str,
     store: &Arc<Store>,
     line: HelmLine,
     meanwhile: impl FnOnce(),
-    go_on: impl FnOnce(Result<Chart, RenderError>) -> Result<(), Ending> + Send,
+    go_on: impl FnOnce(Result<Chart, Ending>, usize) -> Result<(), Ending> + Send,
 ) -> Result<(), Ending> {
     let at = Path::new(path);
     let shown = clean(path);
@@ -198,63 +217,64 @@ fn with_chart(
             Snapshot::listed(&root, store.clone()).map_err(|error| usage(format!("{shown}: {error}")))?;
         let tree = FileTree::root(Arc::new(snapshot));
         meanwhile();
-        return go_on(Chart::of_tree(&tree, "", &root.to_string_lossy(), line));
+        let chart = Chart::of_tree(&tree, "", &root.to_string_lossy(), line);
+        return go_on(chart.map_err(Ending::from), common.thread_count());
     }
     if !at.exists() {
         return Err(usage(format!("{shown}: there is no such directory or archive")).into());
     }
-    let packed = read_bytes(at).map_err(|error| usage(format!("{shown}: {error}")))?;
-    if common.thread_count() < 2 {
+    let read = || read_bytes(at).map_err(|error| Ending::from(usage(format!("{shown}: {error}"))));
+    // To ask how many there are takes as long as to start one.
+    if common.threads == Some(1) {
         meanwhile();
-        return go_on(Chart::of_archive(&packed, store, line));
+        let chart = read().and_then(|packed| Ok(Chart::of_archive(&packed, store, line)?));
+        return go_on(chart, 1);
     }
-    with_archive(&packed, store, line, meanwhile, go_on).unwrap_or_else(|| Err(no_deep_thread().into()))
+    with_archive(read, store, line, meanwhile, |chart| go_on(chart, 1))
+        .unwrap_or_else(|| Err(no_deep_thread().into()))
 }
 
 fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
     let line = arguments.line();
-    let capabilities = arguments.capabilities(line)?;
+    let version = arguments.kube_version(line)?;
     let store = Arc::new(Store::default());
-    let given = arguments.given(&store)?;
-    let of_file = |path: &str| {
-        let bytes = read_bytes(Path::new(path)).map_err(|error| format!("open {path}: {error}"))?;
-        String::from_utf8(bytes).map_err(|_| format!("{path}: it is not UTF-8"))
-    };
-    let (tell, merged) = mpsc::channel();
-    let merge = || drop(tell.send(given.merge(line, &of_file)));
+    let (tell, told) = mpsc::channel();
+    let of_files = store.clone();
+    let meanwhile = move || drop(tell.send(arguments.inputs(line, version, &of_files)));
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
-    let (capabilities, given) = (&capabilities, &given);
-    with_chart(common, path, &store, line, merge, move |chart| {
+    let answer = with_chart(common, path, &store, line, meanwhile, move |chart, threads| {
         // What is wrong with values is told before what is wrong with the chart, as Helm does.
-        let values = merged.recv().unwrap_or_else(|_| Err(no_deep_thread()))?;
-        print(common, arguments, capabilities, given, values, chart?)
-    })
+        let inputs = told.recv().unwrap_or_else(|_| Err(no_deep_thread().into()))?;
+        print(common, arguments, inputs, chart?, threads)
+    });
+    // The process ends here: to take trees apart node by node would be a fifth of its time.
+    std::mem::forget(store);
+    answer
 }
 
 /// Prints what a chart renders to.
 fn print(
     common: &Common,
     arguments: &Arguments,
-    capabilities: &Capabilities,
-    given: &Given,
-    values: Value,
+    inputs: Inputs,
     chart: Chart,
+    threads: usize,
 ) -> Result<(), Ending> {
     let line = arguments.line();
     chart.check_installable(line)?;
     let request = RenderRequest {
         chart: &chart,
-        values: &values,
+        values: &inputs.values,
         release: &arguments.release(common),
-        capabilities,
+        capabilities: &inputs.capabilities,
         ends: &[],
         helm: line.into(),
         skip_schema_validation: arguments.skip_schema_validation,
         version_suffix: None,
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
-        threads: common.thread_count(),
+        threads,
     };
-    let places = TemplatePlaces { chart: &chart, given, files: OnceCell::new() };
+    let places = TemplatePlaces { chart: &chart, given: &inputs.given, files: OnceCell::new() };
     let rendered = render(&request).map_err(|error| places.told(error))?;
     let printed = Printed {
         include_crds: arguments.include_crds,
@@ -278,8 +298,7 @@ fn print(
     let told = |error| Failure::Work(format!("standard output: {error}"));
     let answer = written.or_else(output::went_away).map_err(|error| told(error).into());
     drop(places);
-    // The process ends here: to take trees apart node by node would be a fifth of its time.
-    std::mem::forget((chart, rendered, values));
+    std::mem::forget((chart, rendered, inputs));
     answer
 }
 

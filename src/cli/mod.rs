@@ -243,15 +243,25 @@ fn of_one_command() -> Option<Cli> {
         "lint" => lint::Arguments::augment_args(new("lint")),
         "build" => build::Arguments::augment_args(new("build")),
         "plan" => plan::Arguments::augment_args(new("plan")),
-        "chart" if word(2).as_deref() == Some("template") => {
-            new("chart").subcommand(chart_template::Arguments::augment_args(new("template")))
-        }
+        "chart" if word(2).as_deref() == Some("template") => return of_chart_template(),
         _ => return None,
     };
-    let all = Common::augment_args(clap::Command::new("forebay")).subcommand(own);
+    let all = Common::augment_args(new("forebay")).subcommand(own);
     let mut all = ManuallyDrop::new(all);
     let mut matches = all.try_get_matches_from_mut(std::env::args_os()).ok()?;
     Cli::from_arg_matches_mut(&mut matches).ok()
+}
+
+/// The same of `chart template`, whose flags are of one level here: to hand the common ones down
+/// to a command in a command takes as long as to make all of them.
+fn of_chart_template() -> Option<Cli> {
+    let all = chart_template::Arguments::augment_args(clap::Command::new("forebay"));
+    let mut all = ManuallyDrop::new(Common::augment_args(all));
+    let given = std::env::args_os().take(1).chain(std::env::args_os().skip(3));
+    let mut matches = all.try_get_matches_from_mut(given).ok()?;
+    let own = chart_template::Arguments::from_arg_matches_mut(&mut matches).ok()?;
+    let common = Common::from_arg_matches_mut(&mut matches).ok()?;
+    Some(Cli { common, command: Command::Chart(Chart::Template(Box::new(own))) })
 }
 
 /// All commands and flags.

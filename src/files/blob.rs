@@ -2,6 +2,7 @@
 
 use crate::lang::yaml::Stream;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -163,8 +164,11 @@ const SHARDS: usize = 16;
 pub struct Store {
     /// By a hash that nobody who writes files can foresee.
     hasher: foldhash::quality::RandomState,
-    shards: [Mutex<FxHashMap<u64, Vec<Arc<Blob>>>>; SHARDS],
+    shards: [Mutex<FxHashMap<u64, Alike>>; SHARDS],
 }
+
+/// Blobs of one hash: one, most often.
+type Alike = SmallVec<[Arc<Blob>; 1]>;
 
 impl Store {
     /// The blob of these bytes.

@@ -8,16 +8,16 @@ use crate::lang::template::with_stack_while;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
-/// Goes on with the chart in a packed archive, as [`Chart::of_archive`] gives it, on a thread of
-/// its own. This one does `meanwhile`, and then parses the templates, in the order in which they
-/// are unpacked: of a process that renders one release, to unpack and to parse are most.
-/// Nothing where the system has no second thread.
-pub(crate) fn with_archive<T: Send>(
-    packed: &[u8],
+/// Goes on with the chart in the packed archive that `read` gives, as [`Chart::of_archive`] makes
+/// it, on a thread of its own. This one does `meanwhile`, and then parses the templates, in the
+/// order in which they are unpacked: of a process that renders one release, to unpack and to
+/// parse are most. Nothing where the system has no second thread.
+pub(crate) fn with_archive<T: Send, E: From<RenderError>>(
+    read: impl FnOnce() -> Result<Vec<u8>, E> + Send,
     store: &Store,
     line: HelmLine,
     meanwhile: impl FnOnce(),
-    go_on: impl FnOnce(Result<Chart, RenderError>) -> T + Send,
+    go_on: impl FnOnce(Result<Chart, E>) -> T + Send,
 ) -> Option<T> {
     let prepared = Arc::new(Prepared::default());
     let parser = line.template_parser();
@@ -32,7 +32,8 @@ pub(crate) fn with_archive<T: Send>(
                 let _ = unpacked.send((path.to_owned(), blob.clone()));
             }
         };
-        let chart = Chart::of_archive_telling(packed, store, line, &mut tell);
+        let chart: Result<Chart, E> =
+            read().and_then(|packed| Ok(Chart::of_archive_telling(&packed, store, line, &mut tell)?));
         drop(unpacked);
         let answer = go_on(chart.map(|chart| Chart { prepared, ..chart }));
         ended.store(true, Ordering::Relaxed);

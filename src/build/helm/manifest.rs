@@ -39,7 +39,8 @@ pub struct ManifestDocument {
     pub range: Range<usize>,
     /// What Helm reads of it.
     pub head: Head,
-    /// Its first YAML document, as it is decoded; nothing where it is empty.
+    /// Its first YAML document, as it is decoded; nothing where it is empty, or only the text is
+    /// kept.
     pub node: Option<Node>,
     /// Whether and when it is run instead of applied.
     pub hook: Option<Hook>,
@@ -73,11 +74,12 @@ const EVENTS: [&str; 9] = [
     "test",
 ];
 
-/// The documents of one file, appended to manifests and to hooks.
+/// The documents of one file, appended to manifests and to hooks; with what they decode to, if
+/// so asked: that takes ten times the memory of the text.
 pub(super) fn sort_file(
     source: &Arc<str>,
     written: &str,
-    line: HelmLine,
+    (line, has_nodes): (HelmLine, bool),
     into: &mut RenderedChart,
 ) -> Result<(), RenderError> {
     if source.rsplit('/').next().is_some_and(|base| base.starts_with('_')) || written.trim().is_empty() {
@@ -104,6 +106,7 @@ pub(super) fn sort_file(
             },
         };
         let list = if hook.is_some() { &mut into.hooks } else { &mut into.manifests };
+        let node = node.filter(|_| has_nodes);
         list.push(ManifestDocument { source: source.clone(), text, range, head, node, hook });
     }
     Ok(())

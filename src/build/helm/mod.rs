@@ -469,7 +469,7 @@ fn run(
     }
     let mut parts = if request.keep != Keep::Text { engine.parts_of(&outputs) } else { Vec::new() };
     parts.resize_with(outputs.len(), Vec::new);
-    let bytes = outputs.iter().map(|output| output.bytes().to_vec());
+    let bytes = outputs.into_iter().map(|output| output.into_bytes());
     let written = names.into_iter().zip(bytes).zip(parts).map(|((name, bytes), parts)| (name, bytes, parts));
     let mut written: Vec<Output> = written.collect();
     written.sort_by(|a, b| a.0.cmp(&b.0));
@@ -561,7 +561,7 @@ fn finish(
             let message = format!("YAML parse error on {source}: {why}");
             Refusal { is_partial: true, ..Refusal::new(message) }
         })?;
-        manifest::sort_file(&source, &text, line, rendered)?;
+        manifest::sort_file(&source, &text, (line, request.keep != Keep::Text), rendered)?;
         rendered.written.push(TemplateOutput { source, parts });
     }
     manifest::by_kind(&mut rendered.manifests, line);

@@ -6,6 +6,9 @@ use super::ignore::matches;
 use super::line::HelmLine;
 use super::manifest::{ManifestDocument, cut};
 
+/// What a document begins with.
+const SOURCE: &[u8] = b"---\n# Source: ";
+
 /// Which parts of a render are printed.
 #[derive(Clone, Debug, Default)]
 pub struct Printed {
@@ -38,32 +41,34 @@ impl RenderedChart {
         line: HelmLine,
         comment: &dyn Fn(&ManifestDocument) -> String,
     ) -> Result<Vec<u8>, RenderError> {
-        let mut out: Vec<u8> = Vec::new();
-        let mut put = |source: &str, content: &[u8]| {
-            out.extend_from_slice(b"---\n# Source: ");
-            out.extend_from_slice(source.as_bytes());
-            out.push(b'\n');
-            out.extend_from_slice(content);
-            out.push(b'\n');
-        };
-        for (source, file) in self.crds.iter().filter(|_| printed.include_crds) {
-            put(source, file.bytes());
+        let crds = || self.crds.iter().filter(|_| printed.include_crds);
+        let documents = self.manifests.iter().chain(&self.hooks);
+        let sizes = documents.map(|one| (one.source.len(), one.text.len()));
+        let sizes = sizes.chain(crds().map(|(source, file)| (source.len(), file.bytes().len())));
+        // Of a text of megabytes, to grow is to copy it twice.
+        let size = sizes.map(|(source, content)| SOURCE.len() + source + content + 2).sum();
+        let mut out: Vec<u8> = Vec::with_capacity(size);
+        for (source, file) in crds() {
+            put(&mut out, source, "", file.bytes());
         }
         for document in &self.manifests {
-            let content = comment(document) + &document.text;
-            put(&document.source, content.as_bytes());
+            put(&mut out, &document.source, &comment(document), document.text.as_bytes());
         }
         trim(&mut out);
         out.push(b'\n');
-        let mut put = |source: &str, content: &str| {
-            out.extend_from_slice(format!("---\n# Source: {source}\n{content}\n").as_bytes());
-        };
         for document in self.hooks.iter().filter(|_| !printed.no_hooks) {
             if !(printed.skip_tests && document.hook.as_ref().is_some_and(super::Hook::is_test)) {
-                put(&document.source, &(comment(document) + &document.text));
+                put(&mut out, &document.source, &comment(document), document.text.as_bytes());
             }
         }
         if printed.show_only.is_empty() { Ok(out) } else { shown(&out, &printed.show_only, line) }
+    }
+}
+
+/// Appends a document.
+fn put(out: &mut Vec<u8>, source: &str, comment: &str, content: &[u8]) {
+    for part in [SOURCE, source.as_bytes(), b"\n", comment.as_bytes(), content, b"\n"] {
+        out.extend_from_slice(part);
     }
 }
 

@@ -79,6 +79,11 @@ impl Output {
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
+
+    /// [`Output::bytes`], copied only where something else holds them.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
 }
 
 /// A part of an output that was written by one action out of the same values.

@@ -174,6 +174,16 @@ impl Text {
         &self.laid_out().bytes
     }
 
+    /// [`Text::bytes`], copied only where something else holds them.
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        self.laid_out();
+        match Rc::get_mut(&mut self.0).and_then(|rope| rope.flat.take()) {
+            Some(Flat { bytes: Bytes::Own(own), .. }) => own.into_vec(),
+            Some(Flat { bytes: Bytes::Shared(shared), .. }) => shared.to_vec(),
+            None => self.bytes().to_vec(),
+        }
+    }
+
     /// As characters, with what is none replaced.
     pub(super) fn str(&self) -> Cow<'_, str> {
         characters(self.bytes())

@@ -67,8 +67,55 @@ struct Decoder<'s> {
 /// told apart as Go's map does it, by type and text: `1` and `1.0` are two.
 #[derive(Default)]
 struct Pairs {
-    entries: Vec<(Arc<str>, Entry)>,
-    places: FxHashMap<(&'static str, Arc<str>), usize>,
+    entries: Vec<(Key, Entry)>,
+    /// Of a map with many keys; few are gone through.
+    places: FxHashMap<Key, usize>,
+}
+
+/// The type and the text of a key.
+type Key = (&'static str, Arc<str>);
+
+impl Pairs {
+    /// Keys that are gone through.
+    const FEW: usize = 16;
+
+    fn place(&self, of_type: &'static str, text: &str) -> Option<usize> {
+        if self.entries.len() <= Pairs::FEW {
+            let is_it = |(known, _): &(Key, Entry)| known.0 == of_type && *known.1 == *text;
+            return self.entries.iter().position(is_it);
+        }
+        self.places.get(&(of_type, text.into())).copied()
+    }
+
+    fn push(&mut self, key: Key, entry: Entry) {
+        self.entries.push((key, entry));
+        let count = self.entries.len();
+        if count > Pairs::FEW {
+            // All that were gone through until now, once.
+            let known = if count == Pairs::FEW + 1 { 0 } else { count - 1 };
+            let places = self.entries[known..].iter().zip(known..).map(|((key, _), at)| (key.clone(), at));
+            self.places.extend(places);
+        }
+    }
+
+    /// By their texts: keys that Go's map tells apart may be one as strings, `1` and "1".
+    fn into_entries(self) -> Vec<Entry> {
+        if self.entries.iter().all(|((of_type, _), _)| *of_type == "string") {
+            return self.entries.into_iter().map(|(_, entry)| entry).collect();
+        }
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.entries.len());
+        let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
+        for ((_, text), entry) in self.entries {
+            match places.get(&text) {
+                Some(place) => entries[*place] = entry,
+                None => {
+                    places.insert(text, entries.len());
+                    entries.push(entry);
+                }
+            }
+        }
+        entries
+    }
 }
 
 impl Decoder<'_> {
@@ -115,19 +162,7 @@ impl Decoder<'_> {
             TokenKind::Mapping => {
                 let mut pairs = Pairs::default();
                 self.mapping(at, root, false, &mut pairs)?;
-                let mut entries: Vec<Entry> = Vec::with_capacity(pairs.entries.len());
-                let mut places: FxHashMap<Arc<str>, usize> = FxHashMap::default();
-                // Keys that Go's map tells apart may be one as strings: `1` and "1".
-                for (text, entry) in pairs.entries {
-                    match places.get(&text) {
-                        Some(place) => entries[*place] = entry,
-                        None => {
-                            places.insert(text, entries.len());
-                            entries.push(entry);
-                        }
-                    }
-                }
-                Ok(self.built(at, Value::Map(entries.into())))
+                Ok(self.built(at, Value::Map(pairs.into_entries().into())))
             }
         }
     }
@@ -212,14 +247,11 @@ impl Decoder<'_> {
             let text: Arc<str> = text.into();
             let entry =
                 Entry { key: self.built(key, Value::Str(text.clone())), value: self.node(value, false)? };
-            match out.places.get(&(scalar.type_name(), text.clone())).copied() {
-                None => {
-                    // What is not a number equals nothing, itself neither.
-                    if !matches!(scalar, Scalar::Float(value) if value.is_nan()) {
-                        out.places.insert((scalar.type_name(), text.clone()), out.entries.len());
-                    }
-                    out.entries.push((text, entry));
-                }
+            let of_type = scalar.type_name();
+            // What is not a number equals nothing, itself neither.
+            let is_nan = matches!(scalar, Scalar::Float(value) if value.is_nan());
+            match if is_nan { None } else { out.place(of_type, &text) } {
+                None => out.push((of_type, text), entry),
                 Some(_) if self.reader == DocumentReader::V2Strict => {
                     return self.refuse(key, format!("key {:?} already set in map", &*text));
                 }
@@ -530,6 +562,18 @@ mod tests {
             assert_eq!(read(text, DocumentReader::V2), v2, "v2 {text}");
             assert_eq!(read(text, DocumentReader::V2Strict), strict, "strict {text}");
             assert_eq!(read(text, DocumentReader::V3), v3, "v3 {text}");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_told_apart_as_few_are() {
+        for count in [1, 15, 16, 17, 18, 40] {
+            let keys: Vec<String> = (0..count).map(|key| format!("k{key}: v")).collect();
+            let text = format!("{{{}, 1: a, '1': b, 1: c, .nan: d, .nan: e, k0: z}}", keys.join(", "));
+            let keys: Vec<String> = (1..count).map(|key| format!("k{key}:\"v\" ")).collect();
+            let all = format!("{{k0:\"z\" {}1:\"b\" .nan:\"e\"}}", keys.concat());
+            assert_eq!(read(&text, DocumentReader::V2), all);
+            assert_eq!(read(&text, DocumentReader::V2Strict), "key \"1\" already set in map", "{count}");
         }
     }
 

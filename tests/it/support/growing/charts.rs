@@ -45,6 +45,16 @@ pub(crate) const ALL: &[Generator] = &[
     ("values that a chart reads", 40, |count| {
         released(&keys(count), "", &reading(count, |at| format!("{{{{ .Values.k{at} }}}}")))
     }),
+    ("equal templates of one chart", 40, |count| {
+        let mut found = released("k0: v\n", "", "");
+        for at in 0..count {
+            found.push((
+                format!("charts/web/templates/b{at}.yaml"),
+                reading(1, |_| "{{ .Values.k0 }}".to_owned()),
+            ));
+        }
+        found
+    }),
     ("values that nothing reads", 40, |count| released(&keys(count), "", HEAD)),
     ("misspelt values", 40, |count| {
         let values = each(count, |at| format!("setting{at}x: v\n"));
