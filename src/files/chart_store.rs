@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// Entries of one store that are looked at.
 const ENTRIES: usize = 20_000;
 
-/// Unpacked bytes of an archive in which its Chart.yaml is looked for.
+/// Bytes of an archive, packed and unpacked, in which its Chart.yaml is looked for.
 const SEARCHED: u64 = 16 << 20;
 
 /// Files of a folder.
@@ -337,7 +337,9 @@ fn entries(path: &Path) -> Vec<(String, bool)> {
 /// The Chart.yaml at the top of an archive.
 fn chart_yaml(archive: impl Read) -> Option<Vec<u8>> {
     // It stands first, most often: no more is unpacked than has to be.
-    let archive = Gunzip::new(io::BufReader::with_capacity(2 << 10, archive), 4 << 10);
+    // Of a whole gigabyte may come nothing.
+    let packed = io::BufReader::with_capacity(2 << 10, archive.take(SEARCHED));
+    let archive = Gunzip::new(packed, 4 << 10);
     let mut archive = tar::Archive::new(archive.take(SEARCHED));
     for entry in archive.entries().ok()? {
         let entry = entry.ok()?;
@@ -447,4 +449,34 @@ fn folder(root: &Root, folder: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
     }
     files.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gzip that never ends, and unpacks to nothing: blocks of no bytes.
+    struct Endless {
+        read: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+            const EMPTY: [u8; 5] = [0, 0, 0, 0xff, 0xff];
+            for byte in &mut *buffer {
+                let behind = self.read.checked_sub(HEADER.len());
+                *byte = behind.map_or_else(|| HEADER[self.read], |behind| EMPTY[behind % EMPTY.len()]);
+                self.read += 1;
+            }
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn an_archive_that_unpacks_to_nothing_is_not_read_for_ever() {
+        let mut endless = Endless { read: 0 };
+        assert_eq!(chart_yaml(&mut endless), None);
+        assert!(endless.read <= SEARCHED as usize + (4 << 10), "{}", endless.read);
+    }
 }

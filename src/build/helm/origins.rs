@@ -11,7 +11,7 @@ use std::sync::Arc;
 impl RenderedChart {
     /// The object of a document, each of its values with all places that it comes from:
     /// first the user's values, then those of charts, then the line of the template. What
-    /// is unknown in it is a hole. Nothing where the document is empty.
+    /// is unknown in it is a hole. Nothing where the document is empty, or only its text was kept.
     pub fn node(&self, document: &ManifestDocument) -> Option<Node> {
         let node = document.node.as_ref()?;
         let parts = self.written.iter().find(|written| written.source == document.source)?;
