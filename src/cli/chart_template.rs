@@ -204,6 +204,7 @@ fn with_chart(
     path: &str,
     store: &Arc<Store>,
     line: HelmLine,
+    validates: bool,
     meanwhile: impl FnOnce(),
     go_on: impl FnOnce(Result<Chart, Ending>, usize) -> Result<(), Ending> + Send,
 ) -> Result<(), Ending> {
@@ -230,7 +231,7 @@ fn with_chart(
         let chart = read().and_then(|packed| Ok(Chart::of_archive(&packed, store, line)?));
         return go_on(chart, 1);
     }
-    with_archive(read, store, line, meanwhile, |chart| go_on(chart, 1))
+    with_archive(read, store, line, validates, meanwhile, |chart| go_on(chart, 1))
         .unwrap_or_else(|| Err(no_deep_thread().into()))
 }
 
@@ -240,9 +241,10 @@ fn rendered(common: &Common, arguments: &Arguments) -> Result<(), Ending> {
     let store = Arc::new(Store::default());
     let (tell, told) = mpsc::channel();
     let of_files = store.clone();
+    let validates = !arguments.skip_schema_validation;
     let meanwhile = move || drop(tell.send(arguments.inputs(line, version, &of_files)));
     let path = arguments.names.last().map(String::as_str).unwrap_or_default();
-    let answer = with_chart(common, path, &store, line, meanwhile, move |chart, threads| {
+    let answer = with_chart(common, path, &store, line, validates, meanwhile, move |chart, threads| {
         // What is wrong with values is told before what is wrong with the chart, as Helm does.
         let inputs = told.recv().unwrap_or_else(|_| Err(no_deep_thread().into()))?;
         print(common, arguments, inputs, chart?, threads)

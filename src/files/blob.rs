@@ -1,9 +1,11 @@
 //! Contents of files, shared by all snapshots: bytes, and what they parse to.
 
+use super::packed_files::PackedFiles;
 use crate::lang::yaml::Stream;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Files above this size are not read: 64 MiB.
@@ -16,10 +18,17 @@ pub(crate) const DOCUMENT_LIMIT: usize = 100_000;
 /// The content of a file.
 #[derive(Debug)]
 pub struct Blob {
+    /// Nothing yet where it lies in an archive.
+    held: OnceLock<Held>,
+    packed: Option<(Arc<PackedFiles>, Range<usize>)>,
+    content: OnceLock<Content>,
+}
+
+#[derive(Debug)]
+struct Held {
     bytes: Bytes,
     /// Lines that begin with `---`: no more documents than one above that.
-    pub(super) separators: usize,
-    content: OnceLock<Content>,
+    separators: usize,
 }
 
 /// Bytes as they are, held once: what is parsed is the same text.
@@ -28,6 +37,17 @@ enum Bytes {
     Text(Arc<str>),
     /// No UTF-8.
     Other(Box<[u8]>),
+}
+
+impl Held {
+    fn new(bytes: &[u8]) -> Held {
+        let separators = memchr::memmem::find_iter(bytes, b"\n---").count();
+        let bytes = match std::str::from_utf8(bytes) {
+            Ok(text) => Bytes::Text(text.into()),
+            Err(_) => Bytes::Other(bytes.into()),
+        };
+        Held { bytes, separators }
+    }
 }
 
 /// What a file's bytes are.
@@ -56,25 +76,43 @@ pub struct Undecodable {
 
 impl Blob {
     fn new(bytes: &[u8]) -> Self {
-        let separators = memchr::memmem::find_iter(bytes, b"\n---").count();
-        let bytes = match std::str::from_utf8(bytes) {
-            Ok(text) => Bytes::Text(text.into()),
-            Err(_) => Bytes::Other(bytes.into()),
-        };
-        Blob { bytes, separators, content: OnceLock::new() }
+        Blob { held: OnceLock::from(Held::new(bytes)), packed: None, content: OnceLock::new() }
+    }
+
+    /// The file that lies there in an archive; it is unpacked when somebody asks for it.
+    pub(crate) fn in_archive(archive: &Arc<PackedFiles>, range: Range<usize>) -> Self {
+        archive.note(&range);
+        Blob { held: OnceLock::new(), packed: Some((archive.clone(), range)), content: OnceLock::new() }
+    }
+
+    fn held(&self) -> &Held {
+        self.held.get_or_init(|| {
+            let packed = self.packed.as_ref().map(|(archive, range)| archive.get(range));
+            Held::new(packed.unwrap_or_default())
+        })
     }
 
     /// The bytes as they are.
     pub fn bytes(&self) -> &[u8] {
-        match &self.bytes {
+        match &self.held().bytes {
             Bytes::Text(text) => text.as_bytes(),
             Bytes::Other(bytes) => bytes,
         }
     }
 
+    /// How many bytes there are.
+    pub(crate) fn size(&self) -> usize {
+        self.packed.as_ref().map_or_else(|| self.bytes().len(), |(_, range)| range.len())
+    }
+
+    /// Lines that begin with `---`: no more documents than one above that.
+    pub(super) fn separators(&self) -> usize {
+        self.held().separators
+    }
+
     /// [`Blob::bytes`], held together with it where they are UTF-8.
     pub(crate) fn shared_bytes(&self) -> Arc<[u8]> {
-        match &self.bytes {
+        match &self.held().bytes {
             Bytes::Text(text) => text.clone().into(),
             Bytes::Other(bytes) => bytes.as_ref().into(),
         }
@@ -82,7 +120,7 @@ impl Blob {
 
     /// [`Blob::text`], held together with it.
     pub(crate) fn shared_text(&self) -> Option<Arc<str>> {
-        match &self.bytes {
+        match &self.held().bytes {
             Bytes::Text(text) => Some(text.clone()),
             Bytes::Other(_) => None,
         }
@@ -90,7 +128,7 @@ impl Blob {
 
     /// The bytes as text, where they are UTF-8.
     pub fn text(&self) -> Option<&str> {
-        match &self.bytes {
+        match &self.held().bytes {
             Bytes::Text(text) => Some(text),
             Bytes::Other(_) => None,
         }
@@ -98,7 +136,7 @@ impl Blob {
 
     /// The content, decoded and parsed on first use.
     pub fn content(&self) -> &Content {
-        self.content.get_or_init(|| match self.separators >= DOCUMENT_LIMIT {
+        self.content.get_or_init(|| match self.separators() >= DOCUMENT_LIMIT {
             true => Content::TooManyDocuments,
             false => decode(self),
         })
@@ -128,7 +166,7 @@ fn decode(blob: &Blob) -> Content {
     if bytes.starts_with(b"\0GITCRYPT\0") {
         return Content::GitCrypt;
     }
-    if let Bytes::Text(text) = &blob.bytes {
+    if let Bytes::Text(text) = &blob.held().bytes {
         return Content::Text(Arc::new(Stream::of(text.clone())));
     }
     let wide = match bytes {

@@ -66,6 +66,62 @@ fn an_archive_renders_as_its_folder() {
     equal("no templates at all", "web", &[OWN, VALUES]);
 }
 
+/// Files that stay packed until a template asks for them.
+#[test]
+fn templates_read_the_files_of_an_archive_as_of_its_folder() {
+    const FILES: [(&str, &str); 6] = [
+        ("README.md", "---\nread\n---\nme\n"),
+        ("docs/marked.txt", "\u{feff}marked\nline\n"),
+        ("docs/a.txt", "first\n"),
+        ("docs/empty.txt", ""),
+        ("charts/db/ci/values.yaml", "of: db\n"),
+        ("tests/t.json", "{\"t\": [1]}\n"),
+    ];
+    let map = "kind: ConfigMap\nread: {{ .Files.Get \"README.md\" | quote }}\n\
+               none: {{ .Files.Get \"nothing\" | quote }}\n\
+               lines: {{ .Files.Lines \"docs/marked.txt\" | toJson }}\n\
+               json: {{ (.Files.Get \"tests/t.json\" | fromJson).t }}\n\
+               data:\n{{ (.Files.Glob \"docs/*\").AsConfig | indent 2 }}\n\
+               secret:\n{{ (.Files.Glob \"**.md\").AsSecrets | indent 2 }}\n\
+               names: [{{ range $name, $_ := .Files }}{{ $name }}, {{ end }}]\n";
+    let inner =
+        ("charts/db/templates/map.yaml", "kind: Secret\nof: {{ .Files.Get \"ci/values.yaml\" | quote }}");
+    let files = [&[OWN, VALUES, INNER, inner, ("templates/map.yaml", map)][..], &FILES].concat();
+    let out = equal("files", "web", &files);
+    for expected in [
+        "read: \"---\\nread\\n---\\nme\\n\"",
+        "none: \"\"",
+        "lines: [\"marked\",\"line\"]",
+        "json: [1]",
+        "a.txt: |\n    first",
+        "README.md: LS0tCnJlYWQKLS0tCm1lCg==",
+        "of: \"of: db\\n\"",
+        "names: [README.md, docs/a.txt, docs/empty.txt, docs/marked.txt, tests/t.json, ]",
+    ] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+}
+
+/// Schemas that the chart's own refers to stay packed only where nothing is validated.
+#[test]
+fn schemas_of_an_archive_answer_as_those_of_its_folder() {
+    let schema = (
+        "values.schema.json",
+        "{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"properties\": {\"a\": {\"$ref\": \
+         \"https://example.org/web/schemas/a.json\"}}}",
+    );
+    let text = ("schemas/a.json", "{\"type\": \"integer\"}");
+    let [folder, archive] = both("web", &[OWN, VALUES, MAP, schema, text]);
+    for run in [folder, archive] {
+        assert_eq!(run.0, 1, "{}", run.2);
+        assert!(run.2.contains("at '/a': got string, want integer"), "{}", run.2);
+    }
+    let scratch = Scratch::new(&[]);
+    scratch.write("web.tgz", &packed("web", &[OWN, VALUES, MAP, schema, text]));
+    let run = scratch.forebay(&["chart", "template", "rel", "web.tgz", "--skip-schema-validation"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+}
+
 #[test]
 fn an_archive_is_refused_as_its_folder() {
     for (template, word) in

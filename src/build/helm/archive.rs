@@ -1,8 +1,9 @@
 //! Packed charts, as Helm's `pkg/chart/loader/archive` unpacks them: into memory.
 
 use super::error::{RenderError, refuse};
-use crate::files::{Blob, Gunzip, Store};
+use crate::files::{Blob, Gunzip};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of one file of an archive, as Helm bounds them.
@@ -14,13 +15,12 @@ pub(super) const CHART_LIMIT: u64 = 100 << 20;
 /// Members of an archive; Helm has no such bound.
 const MEMBERS: usize = 20_000;
 
-/// The files of an archive, without the directory around them: name and content. `unpacked`
-/// is told of each as soon as it is known, by its whole path.
-pub(super) fn members(
-    packed: &[u8],
-    store: &Store,
-    unpacked: &mut dyn FnMut(&str, &Arc<Blob>),
-) -> Result<Vec<(String, Arc<Blob>)>, RenderError> {
+/// What is held of a file of an archive: of its path there, its bytes, and where they lie in
+/// what is unpacked, if they lie in one piece.
+pub(super) type Hold<'h> = dyn FnMut(&str, &[u8], Option<Range<usize>>) -> Arc<Blob> + 'h;
+
+/// The files of an archive, without the directory around them: name and content.
+pub(super) fn members(packed: &[u8], hold: &mut Hold<'_>) -> Result<Vec<(String, Arc<Blob>)>, RenderError> {
     if !packed.starts_with(&[0x1f, 0x8b]) {
         return refuse("gzip: invalid header");
     }
@@ -62,9 +62,9 @@ pub(super) fn members(
         if (read as u64) < size || left == 0 {
             return refuse(format!("decompressed chart is larger than the maximum size {CHART_LIMIT}"));
         }
-        let blob = store.intern(&content);
-        unpacked(&path, &blob);
-        found.push((name, blob));
+        // Of other types the bytes may lie in pieces.
+        let start = kind.is_file().then(|| entry.raw_file_position() as usize);
+        found.push((name, hold(&path, &content, start.map(|start| start..start + content.len()))));
     }
     if found.is_empty() {
         return refuse("no files in chart archive");

@@ -126,7 +126,7 @@ impl Prepared {
 
     /// YAML texts that the templates of a chart read.
     pub(super) fn documents(&self, chart: &Chart) -> Arc<Documents> {
-        let size = || chart.all_files().iter().map(|file| file.blob.bytes().len()).sum();
+        let size = || chart.all_files().iter().map(|file| file.blob.size()).sum();
         self.documents.get_or_init(|| Arc::new(Documents::up_to(size()))).clone()
     }
 

@@ -57,19 +57,18 @@ impl Chart {
 
     /// The chart in a packed archive; its places name the tree `name@version`.
     pub fn of_archive(packed: &[u8], store: &Store, line: HelmLine) -> Result<Chart, RenderError> {
-        Chart::of_archive_telling(packed, store, line, &mut |_, _| ())
+        Chart::of_members(packed, store, line, &mut |_, bytes, _| store.intern(bytes))
     }
 
-    /// [`Chart::of_archive`]; `unpacked` is told of each file as soon as it is known, by its
-    /// path in the archive.
-    pub(super) fn of_archive_telling(
+    /// [`Chart::of_archive`], whose files are held as `hold` says.
+    pub(super) fn of_members(
         packed: &[u8],
         store: &Store,
         line: HelmLine,
-        unpacked: &mut dyn FnMut(&str, &Arc<Blob>),
+        hold: &mut archive::Hold<'_>,
     ) -> Result<Chart, RenderError> {
         let loading = Loading { store, line };
-        let members = archive::members(packed, store, unpacked).map_err(|error| match (error, line) {
+        let members = archive::members(packed, hold).map_err(|error| match (error, line) {
             (RenderError::Refused(refusal), HelmLine::V4_1 | HelmLine::V4_2) => {
                 refusal.wrapped("unable to load chart archive: ").into()
             }
@@ -166,7 +165,7 @@ fn linked(tree: &FileTree, path: &str, name: &str, found: &mut Vec<ChartFile>) -
 impl Loading<'_> {
     /// The files of an archive, each at its place in the tree that the chart is.
     fn unpacked(&self, packed: &[u8]) -> Result<Vec<ChartFile>, RenderError> {
-        Ok(self.placed(archive::members(packed, self.store, &mut |_, _| ())?))
+        Ok(self.placed(archive::members(packed, &mut |_, bytes, _| self.store.intern(bytes))?))
     }
 
     /// Files that no file tree holds, each at its place in the tree that the chart is.

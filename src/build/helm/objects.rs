@@ -1,12 +1,13 @@
 //! What templates get: the objects of Helm's `pkg/engine`, out of a chart and a release.
 
-use super::chart::Chart;
+use super::chart::{Chart, ChartFile};
 use super::line::{Capabilities, HelmLine, KubeVersion, build_info};
 use super::metadata::{Dependency, Maintainer, Metadata};
 use super::value::{Kind, Value};
 use super::{ChartRelease, Keep, RenderRequest};
 use crate::lang::template::{Data, OriginId, Val};
 use crate::lang::yaml::Origin;
+use std::sync::Arc;
 
 /// Makes the objects, and keeps where values were written.
 pub(super) struct ObjectMaker<'o, 'e> {
@@ -121,14 +122,19 @@ impl ObjectMaker<'_, '_> {
     ) -> Val {
         let at = found.len();
         let is_root = at == 0;
-        let bytes = chart.files.iter().map(|file| file.bytes().len()).sum();
-        let fits = self.left.bytes.checked_sub(bytes);
-        match fits {
+        let bytes = chart.files.iter().map(|file| file.blob.size()).sum();
+        let mut files = chart.files.clone();
+        match self.left.bytes.checked_sub(bytes) {
             Some(left) => self.left.bytes = left,
-            None => self.left.met = Some("512 MiB of files"),
+            None => {
+                self.left.met = Some("512 MiB of files");
+                files = Arc::default();
+            }
         }
-        let files = chart.files.iter().filter(|_| fits.is_some());
-        let files = self.data.files(files.map(|file| (file.name.clone(), file.shared_bytes())));
+        let files = self.data.files(move || {
+            let named = |file: &ChartFile| (file.name.clone(), file.shared_bytes());
+            files.iter().map(named).collect::<Vec<_>>()
+        });
         let own = match self.request.helm.line {
             HelmLine::V3_17 => self.structure_of(&chart.metadata, is_root),
             HelmLine::V4_1 | HelmLine::V4_2 => self.map_of(&chart.metadata, is_root),

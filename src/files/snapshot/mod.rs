@@ -473,8 +473,8 @@ impl Snapshot {
             .par_iter()
             .with_min_len(16)
             .map(|file| match file.is_manifest.then(|| file.blob.get_or_init(|| self.read(file))) {
-                Some(Ok(blob)) if blob.separators < DOCUMENT_LIMIT => {
-                    (blob.bytes().len() as u64, blob.separators as u64 + 1)
+                Some(Ok(blob)) if blob.separators() < DOCUMENT_LIMIT => {
+                    (blob.bytes().len() as u64, blob.separators() as u64 + 1)
                 }
                 Some(Ok(blob)) => (blob.bytes().len() as u64, 0),
                 _ => (0, 0),

@@ -145,7 +145,7 @@ fn deep(a: &Val, b: &Val, depth: usize) -> bool {
         }
         (Kind::Map(a), Kind::Map(b)) => {
             a.is_same(b) || {
-                let (a, b) = (a.entries.0.borrow(), b.entries.0.borrow());
+                let (a, b) = (a.entries.borrow(), b.entries.borrow());
                 a.len() == b.len()
                     && a.iter()
                         .zip(b.iter())

@@ -13,7 +13,7 @@ use super::lookups::{PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, ParserMemory, parse};
 use super::rope::{Builder, Text};
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
-use super::value::{Elem, Kind, List, Map, MapType, Struct, Val};
+use super::value::{Elem, Kind, List, Map, MapEntry, MapType, Struct, Val};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -481,15 +481,17 @@ impl Data<'_> {
         Val::text(out.finish())
     }
 
-    /// Files by name.
-    pub fn files(&mut self, files: impl IntoIterator<Item = (Arc<str>, Arc<[u8]>)>) -> Val {
-        let map = Map::new(MapType::Files);
+    /// Files by name, listed when a template looks at them: most never do.
+    pub fn files<F: IntoIterator<Item = (Arc<str>, Arc<[u8]>)>>(
+        &mut self,
+        list: impl FnOnce() -> F + 'static,
+    ) -> Val {
         let prov = self.cx.trace.plain(SetId::NONE);
-        for (name, bytes) in files {
+        let entry = move |(name, bytes): (Arc<str>, Arc<[u8]>)| {
             let val = Val::new(Kind::Bytes(Text::shared(bytes, prov)), SetId::NONE);
-            map.insert(name.as_bytes(), SetId::NONE, val);
-        }
-        Val::map(map)
+            (name.as_bytes().into(), MapEntry { key: SetId::NONE, val })
+        };
+        Val::map(Map::later(MapType::Files, move || list().into_iter().map(entry).collect()))
     }
 
     /// A struct of Go's: fields in order, methods without parameters, and what it is

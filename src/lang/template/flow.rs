@@ -80,7 +80,7 @@ pub(super) fn shallow(trace: &mut Trace, val: &Val) -> SetId {
     let own = of(trace, val);
     match &val.kind {
         Kind::Map(map) if own == SetId::NONE && !trace.is_empty() => {
-            map.entries.0.borrow().values().fold(own, |set, entry| trace.union(set, entry.key))
+            map.entries.borrow().values().fold(own, |set, entry| trace.union(set, entry.key))
         }
         _ => own,
     }
@@ -107,7 +107,7 @@ pub(super) fn deep(trace: &mut Trace, val: &Val) -> SetId {
         match &val.kind {
             Kind::List(list) => todo.extend(list.iter().take(left)),
             Kind::Map(map) => {
-                for (_, entry) in map.entries.0.borrow().iter().take(left) {
+                for (_, entry) in map.entries.borrow().iter().take(left) {
                     set = trace.union(set, entry.key);
                     todo.push(entry.val.clone());
                 }

@@ -110,7 +110,7 @@ impl Cx {
                     }
                 }
                 Kind::Map(map) => {
-                    for entry in map.entries.0.borrow().values() {
+                    for entry in map.entries.borrow().values() {
                         self.meet(&entry.val, depth + 1, steps, &mut todo)?;
                     }
                 }

@@ -257,7 +257,7 @@ fn by_base_name(call: &mut Call<'_>, change: fn(&mut Call<'_>, Text) -> Text) ->
         let text = change(call, text);
         let name = String::from_utf8_lossy(&name).into_owned();
         let entry = MapEntry { key: entry.key, val: Val::text(text) };
-        map.entries.0.borrow_mut().insert(base_name(&name).as_bytes().into(), entry);
+        map.entries.borrow_mut().insert(base_name(&name).as_bytes().into(), entry);
     }
     yaml_of(call, &Val::map(map))
 }

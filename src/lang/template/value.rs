@@ -5,7 +5,7 @@ use super::time::Time;
 use super::trace::SetId;
 use super::version::Version;
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
@@ -112,13 +112,76 @@ impl Drop for Items {
 }
 
 /// What a map holds.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shared(pub(super) Rc<RefCell<Entries>>);
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Rc<RefCell<Held>>);
+
+enum Held {
+    Entries(Entries),
+    /// Made when somebody looks.
+    Later(Box<dyn FnOnce() -> Entries>),
+}
+
+impl Held {
+    fn entries(&self) -> Option<&Entries> {
+        match self {
+            Held::Entries(entries) => Some(entries),
+            Held::Later(_) => None,
+        }
+    }
+
+    fn entries_mut(&mut self) -> &mut Entries {
+        if let Held::Later(make) = self {
+            let make = std::mem::replace(make, Box::new(Entries::new));
+            *self = Held::Entries(make());
+        }
+        match self {
+            Held::Entries(entries) => entries,
+            Held::Later(_) => unreachable!("just made"),
+        }
+    }
+
+    /// What it holds, out of it.
+    fn take(&mut self) -> Entries {
+        match std::mem::replace(self, Held::Entries(Entries::new())) {
+            Held::Entries(entries) => entries,
+            Held::Later(_) => Entries::new(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.entries().fmt(out)
+    }
+}
+
+impl Shared {
+    fn new(held: Held) -> Shared {
+        Shared(Rc::new(RefCell::new(held)))
+    }
+
+    /// What the map holds now.
+    pub(super) fn borrow(&self) -> Ref<'_, Entries> {
+        match Ref::filter_map(self.0.borrow(), Held::entries) {
+            Ok(entries) => entries,
+            Err(later) => {
+                drop(later);
+                drop(self.borrow_mut());
+                self.borrow()
+            }
+        }
+    }
+
+    /// What the map holds, to change it.
+    pub(super) fn borrow_mut(&self) -> RefMut<'_, Entries> {
+        RefMut::map(self.0.borrow_mut(), Held::entries_mut)
+    }
+}
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(entries) = Rc::get_mut(&mut self.0) {
-            drop_all(std::mem::take(entries.get_mut()).into_values().map(|entry| entry.val).collect());
+        if let Some(held) = Rc::get_mut(&mut self.0) {
+            drop_all(held.get_mut().take().into_values().map(|entry| entry.val).collect());
         }
     }
 }
@@ -134,8 +197,8 @@ fn drop_all(mut todo: Vec<Val>) {
                 }
             }
             Kind::Map(map) => {
-                if let Some(entries) = Rc::get_mut(&mut map.entries.0) {
-                    todo.extend(std::mem::take(entries.get_mut()).into_values().map(|entry| entry.val));
+                if let Some(held) = Rc::get_mut(&mut map.entries.0) {
+                    todo.extend(held.get_mut().take().into_values().map(|entry| entry.val));
                 }
             }
             _ => {}
@@ -264,28 +327,33 @@ pub(super) struct MapEntry {
 
 impl Map {
     pub(super) fn new(ty: MapType) -> Map {
-        Map { ty, entries: Shared::default(), is_nil: false }
+        Map { ty, ..Map::of(Entries::new()) }
     }
 
     pub(super) fn of(entries: Entries) -> Map {
-        Map { ty: MapType::Any, entries: Shared(Rc::new(RefCell::new(entries))), is_nil: false }
+        Map { ty: MapType::Any, entries: Shared::new(Held::Entries(entries)), is_nil: false }
+    }
+
+    /// A map whose entries are made when somebody looks at them.
+    pub(super) fn later(ty: MapType, make: impl FnOnce() -> Entries + 'static) -> Map {
+        Map { ty, entries: Shared::new(Held::Later(Box::new(make))), is_nil: false }
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Val> {
-        self.entries.0.borrow().get(key).map(|entry| entry.val.clone())
+        self.entries.borrow().get(key).map(|entry| entry.val.clone())
     }
 
     pub(super) fn insert(&self, key: impl Into<Rc<[u8]>>, from: SetId, val: Val) {
-        self.entries.0.borrow_mut().insert(key.into(), MapEntry { key: from, val: val.stored() });
+        self.entries.borrow_mut().insert(key.into(), MapEntry { key: from, val: val.stored() });
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.0.borrow().len()
+        self.entries.borrow().len()
     }
 
     /// The entries as they are now.
     pub(super) fn snapshot(&self) -> Vec<(Rc<[u8]>, MapEntry)> {
-        self.entries.0.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
+        self.entries.borrow().iter().map(|(key, entry)| (key.clone(), entry.clone())).collect()
     }
 
     /// As `map[string]interface {}`, which is what functions return.

@@ -355,11 +355,12 @@ fn top(chart: &Chart, data: &mut Data<'_>) -> Result<Vec<(String, Val)>, String>
     ];
     let release = data.map(release, None);
     let files = chart.files.iter().filter(|(name, _)| *name != "values.yaml" && *name != "Chart.yaml");
-    let files = files.map(|(name, text)| (name.as_str().into(), text.as_bytes().into()));
+    let named = |(name, text): (&String, &String)| (name.as_str().into(), text.as_bytes().into());
+    let files: Vec<_> = files.map(named).collect();
     Ok(vec![
         ("Capabilities".to_owned(), capabilities(chart, data)?),
         ("Chart".to_owned(), metadata(chart).val(data)),
-        ("Files".to_owned(), data.files(files)),
+        ("Files".to_owned(), data.files(move || files)),
         ("Release".to_owned(), release),
         ("Subcharts".to_owned(), data.map(Vec::new(), None)),
         ("Values".to_owned(), values),

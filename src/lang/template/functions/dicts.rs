@@ -93,14 +93,14 @@ fn set(call: &mut Call<'_>) -> Result<Val> {
 
 fn unset(call: &mut Call<'_>) -> Result<Val> {
     if let Some(map) = call.map(0) {
-        map.entries.0.borrow_mut().remove(call.bytes(1));
+        map.entries.borrow_mut().remove(call.bytes(1));
         return Ok(Val::map(map.clone().untyped()).with(call.args[0].from));
     }
     Ok(call.args[0].clone())
 }
 
 fn has_key(call: &mut Call<'_>) -> Result<Val> {
-    let entry = call.map(0).and_then(|map| map.entries.0.borrow().get(call.bytes(1)).cloned());
+    let entry = call.map(0).and_then(|map| map.entries.borrow().get(call.bytes(1)).cloned());
     let set = match &entry {
         Some(entry) => call.cx.trace.union(entry.key, entry.val.from),
         None => call.cx.trace.absent(call.args[0].from, call.bytes(1)),
@@ -189,7 +189,7 @@ fn merge_maps(call: &mut Call<'_>, target: &Map, source: &Map, overwrite: bool, 
     for (key, entry) in entries {
         let old = target.get(&key);
         let put =
-            |val: Val| target.entries.0.borrow_mut().insert(key.clone(), MapEntry { key: entry.key, val });
+            |val: Val| target.entries.borrow_mut().insert(key.clone(), MapEntry { key: entry.key, val });
         if entry.val.is_nil() {
             if overwrite {
                 put(entry.val);
@@ -254,7 +254,7 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
             let copy = Map { is_nil: map.is_nil, ..Map::new(map.ty) };
             for (key, entry) in map.snapshot() {
                 let val = copied(call, &entry.val, depth + 1)?;
-                copy.entries.0.borrow_mut().insert(key, MapEntry { key: entry.key, val });
+                copy.entries.borrow_mut().insert(key, MapEntry { key: entry.key, val });
             }
             Val::map(copy).with(val.from)
         }

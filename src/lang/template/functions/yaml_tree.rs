@@ -107,7 +107,7 @@ impl Planting<'_> {
                 Shape::List(items?)
             }
             Kind::Map(map) => {
-                let entries = map.entries.0.borrow();
+                let entries = map.entries.borrow();
                 let fields = entries.iter().map(|(key, entry)| (key.clone(), entry.key, &entry.val));
                 Shape::Map(self.fields(fields, depth)?)
             }
