@@ -83,6 +83,10 @@ const META: [&str; 13] = [
     "uid",
 ];
 
+/// The annotation of a token that names the ServiceAccount it is for: a name as others are.
+/// Source: kubernetes `pkg/apis/core/types.go` (`ServiceAccountNameKey`).
+const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
+
 /// Aliases within aliases that are followed: the reader has refused what expands to more
 /// than it should.
 const ALIASES: u32 = 8;
@@ -168,8 +172,13 @@ impl SecretWalk<'_> {
             return self.all(value, everywhere);
         }
         for (key, value) in self.pairs(value) {
+            let name = self.key(key);
             // kubectl notes there what it applied: all values once more.
-            let applied = self.key(key) == "kubectl.kubernetes.io/last-applied-configuration";
+            let applied = name == "kubectl.kubernetes.io/last-applied-configuration";
+            if name == SERVICE_ACCOUNT && self.is_scalar(value) {
+                let account = self.key(value);
+                self.region.names.push(account.into());
+            }
             if !self.is_scalar(key) {
                 self.all(key, everywhere);
             }

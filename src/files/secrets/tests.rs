@@ -164,3 +164,16 @@ fn messages_about_a_secret_tell_nothing_of_its_values() {
         assert_eq!(files.conceal(message, &at("b.yaml")), message);
     }
 }
+
+#[test]
+fn the_service_account_of_a_token_is_told_by_its_name() {
+    let account = "kind: ServiceAccount\nmetadata: {name: vault-auth}\n";
+    let token = "kind: Secret\nmetadata:\n  name: token\n  annotations:\n    kubernetes.io/service-account.name: vault-auth\n    other: some-words\n";
+    for text in [format!("{account}---\n{token}"), format!("{token}---\n{account}")] {
+        let files = snapshot(&[("a.yaml", &text)]);
+        let whole =
+            Location { file: FilePath::in_root("a.yaml"), start: 0, end: text.len() as u32, via: Vec::new() };
+        let message = "ServiceAccount vault-auth of `vault-auth` and some-words";
+        assert_eq!(files.conceal(message, &whole), "ServiceAccount vault-auth of `vault-auth` and ***");
+    }
+}

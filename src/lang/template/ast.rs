@@ -92,9 +92,12 @@ pub(super) struct Term {
     pub(super) kind: TermKind,
 }
 
+/// Words of a machine or nothing: with a variant of one byte the parser, which hands terms on from
+/// function to function, would copy each in pieces, and wait for them.
 #[derive(Debug)]
 pub(super) enum TermKind {
-    Bool(bool),
+    True,
+    False,
     Number(Arc<Number>),
     Str(Arc<Literal>),
     Nil,
@@ -207,7 +210,8 @@ fn joined(out: &mut fmt::Formatter<'_>, fields: &[Arc<str>], before: &str) -> fm
 impl Display for Term {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            TermKind::Bool(value) => write!(out, "{value}"),
+            TermKind::True => out.write_str("true"),
+            TermKind::False => out.write_str("false"),
             TermKind::Number(number) => out.write_str(&number.text),
             TermKind::Str(literal) => out.write_str(&literal.written),
             TermKind::Nil => out.write_str("nil"),

@@ -268,7 +268,8 @@ impl Walk<'_> {
                 fields(&first, &chain.fields)?
             }
             TermKind::Pipe(pipe) => return self.pipe(pipe, dot, Declared::Whole),
-            TermKind::Bool(_)
+            TermKind::True
+            | TermKind::False
             | TermKind::Number(_)
             | TermKind::Str(..)
             | TermKind::Nil

@@ -76,7 +76,7 @@ impl Execution {
     /// A constant where any type will do.
     pub(super) fn literal<'t>(&mut self, frame: &mut Frame<'t>, term: &'t Term) -> Result<Val> {
         Ok(match &term.kind {
-            TermKind::Bool(value) => Val::bool(*value, SetId::NONE),
+            TermKind::True | TermKind::False => Val::bool(matches!(term.kind, TermKind::True), SetId::NONE),
             TermKind::Str(literal) => {
                 let writer = self.writer(frame, term.place);
                 Val::text(self.literal_text(&literal.text, writer))
@@ -278,7 +278,7 @@ impl Execution {
             TermKind::Pipe(pipe) => self.pipeline(frame, dot, pipe)?,
             TermKind::Identifier(name) => self.function(frame, dot, term, name, At::Term(term), &[], None)?,
             TermKind::Chain(..) => self.chain(frame, dot, term, &[], None)?,
-            TermKind::Bool(_) | TermKind::Number(_) | TermKind::Str(..) => {
+            TermKind::True | TermKind::False | TermKind::Number(_) | TermKind::Str(..) => {
                 return self.constant(frame, ty, term);
             }
         };
@@ -298,9 +298,10 @@ impl Execution {
         let number = if let TermKind::Number(number) = &term.kind { Some(number) } else { None };
         let (found, expected) = match ty {
             None | Some(Ty::Any | Ty::Value) => return self.literal(frame, term),
-            Some(Ty::Bool) => {
-                (matches!(term.kind, TermKind::Bool(_)).then(|| self.literal(frame, term)), "bool")
-            }
+            Some(Ty::Bool) => (
+                matches!(term.kind, TermKind::True | TermKind::False).then(|| self.literal(frame, term)),
+                "bool",
+            ),
             Some(Ty::Str) => {
                 (matches!(term.kind, TermKind::Str(..)).then(|| self.literal(frame, term)), "string")
             }

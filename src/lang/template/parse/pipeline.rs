@@ -121,7 +121,12 @@ impl Parser<'_> {
         for (index, command) in pipe.commands.iter().enumerate().skip(1) {
             let fixed = matches!(
                 command.terms[0].kind,
-                TermKind::Bool(_) | TermKind::Dot | TermKind::Nil | TermKind::Number(_) | TermKind::Str(..)
+                TermKind::True
+                    | TermKind::False
+                    | TermKind::Dot
+                    | TermKind::Nil
+                    | TermKind::Number(_)
+                    | TermKind::Str(..)
             );
             if fixed {
                 return self.fail(format!("non executable command in pipeline stage {}", index + 1));
@@ -164,7 +169,12 @@ impl Parser<'_> {
             return Ok(Some(term));
         };
         match &term.kind {
-            TermKind::Bool(_) | TermKind::Str(..) | TermKind::Number(_) | TermKind::Nil | TermKind::Dot => {
+            TermKind::True
+            | TermKind::False
+            | TermKind::Str(..)
+            | TermKind::Number(_)
+            | TermKind::Nil
+            | TermKind::Dot => {
                 let shown = go_quote(term.to_string().as_bytes());
                 return self.fail(format!("unexpected . after term {shown}"));
             }
@@ -249,7 +259,8 @@ impl Parser<'_> {
                 fields = ends;
                 TermKind::Field(names)
             }
-            Kind::Bool => TermKind::Bool(value == "true"),
+            Kind::Bool if value == "true" => TermKind::True,
+            Kind::Bool => TermKind::False,
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
                 Ok(number) => TermKind::Number(number),
                 Err(message) => return self.fail(message),
