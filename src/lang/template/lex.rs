@@ -3,8 +3,9 @@
 use super::ast::Span;
 use memchr::memmem::Finder;
 
-/// What a token is.
+/// What a token is; as wide as the numbers beside it, with which it is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub(super) enum Kind {
     Error,
     Bool,

@@ -307,7 +307,7 @@ impl<'t> Parser<'t> {
                 self.backup(delimiter);
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => self.memory.open.nodes.push(node),
+                Ok(Step::Node) => {}
                 Ok(Step::End) => drop(self.fail::<()>("unexpected {{end}}")),
                 Ok(Step::Else) => {
                     drop(self.fail::<()>("unexpected {{else}}"));
@@ -397,7 +397,7 @@ impl<'t> Parser<'t> {
                 break self.fail("unexpected EOF");
             }
             match self.text_or_action() {
-                Ok(Step::Node(node)) => self.memory.open.nodes.push(node),
+                Ok(Step::Node) => {}
                 Ok(Step::End) => break Ok(Ended::Here),
                 Ok(Step::Else) => break Ok(Ended::Else),
                 Err(Failed) if self.errors.len() >= ERROR_LIMIT => break Err(Failed),
@@ -413,12 +413,14 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Adds a node to those that are open, where its list does not end.
     fn text_or_action(&mut self) -> Result<Step> {
         let item = self.next_non_space();
         match item.kind {
             Kind::Text => {
                 let place = self.place(item.span);
-                Ok(Step::Node(Node::Text(place)))
+                self.memory.open.nodes.push(Node::Text(place));
+                Ok(Step::Node)
             }
             Kind::LeftDelim => {
                 self.action_line = self.line(item.span.start);
@@ -452,10 +454,12 @@ impl<'t> Parser<'t> {
                 place.at = at;
                 let pipe = self.pipeline("command", Kind::RightDelim)?;
                 self.close_action(&mut place);
-                Node::Action(place, pipe)
+                self.memory.open.nodes.push(Node::Action(place, pipe));
+                return Ok(Step::Node);
             }
         };
-        Ok(Step::Node(node))
+        self.memory.open.nodes.push(node);
+        Ok(Step::Node)
     }
 
     fn close_action(&mut self, place: &mut NodePlace) {
@@ -589,8 +593,9 @@ impl<'t> Parser<'t> {
     }
 }
 
+/// What was read in a list.
 enum Step {
-    Node(Node),
+    Node,
     End,
     Else,
 }

@@ -141,9 +141,7 @@ impl Parser<'_> {
         let start = self.memory.open.terms.len();
         loop {
             self.peek_non_space();
-            if let Some(term) = self.operand()? {
-                self.memory.open.terms.push(term);
-            }
+            self.operand()?;
             let item = self.next();
             match item.kind {
                 Kind::Space => continue,
@@ -161,12 +159,18 @@ impl Parser<'_> {
         Ok(Command { place, terms })
     }
 
-    fn operand(&mut self) -> Result<Option<Term>> {
-        let Some(mut term) = self.term()? else {
-            return Ok(None);
-        };
+    /// Adds a term with the fields behind it to those that are open, if one is here.
+    fn operand(&mut self) -> Result<()> {
+        let open = self.memory.open.terms.len();
+        self.term()?;
+        if self.memory.open.terms.len() == open {
+            return Ok(());
+        }
         let Some(ends) = self.fields() else {
-            return Ok(Some(term));
+            return Ok(());
+        };
+        let Some(mut term) = self.memory.open.terms.pop() else {
+            return Ok(());
         };
         match &term.kind {
             TermKind::True
@@ -186,7 +190,8 @@ impl Parser<'_> {
         }
         term.place.at = ends.first.start;
         self.close(&mut term.place, ends.last);
-        Ok(Some(term))
+        self.memory.open.terms.push(term);
+        Ok(())
     }
 
     /// Where the fields stand that follow one another here, which nothing separates.
@@ -231,65 +236,72 @@ impl Parser<'_> {
         Some(literal)
     }
 
-    fn term(&mut self) -> Result<Option<Term>> {
+    /// Adds a term to those that are open, if one is here. It is written where it stays: handed
+    /// on, it would be copied from function to function, a tenth of what parsing takes.
+    fn term(&mut self) -> Result<()> {
         let item = self.next_non_space();
         let value = self.value(&item);
-        let mut span = item.span;
-        let mut fields = None;
-        let kind = match item.kind {
+        let span = item.span;
+        match item.kind {
             Kind::Identifier => {
                 if !(self.is_function)(value) {
                     return self
                         .fail_at(span, format!("function {} not defined", go_quote(value.as_bytes())));
                 }
-                TermKind::Identifier(self.interned(value))
+                let name = self.interned(value);
+                self.add_term(span, TermKind::Identifier(name));
             }
-            Kind::Dot => TermKind::Dot,
-            Kind::Nil => TermKind::Nil,
+            Kind::Dot => self.add_term(span, TermKind::Dot),
+            Kind::Nil => self.add_term(span, TermKind::Nil),
             Kind::Variable => {
                 if self.vars.find(value).is_none() {
                     return self.fail_at(span, format!("undefined variable {}", go_quote(value.as_bytes())));
                 }
                 let (names, ends) = self.names(span);
-                fields = ends;
-                TermKind::Variable(names)
+                self.add_path(span, ends, TermKind::Variable(names));
             }
             Kind::Field => {
                 let (names, ends) = self.names(span);
-                fields = ends;
-                TermKind::Field(names)
+                self.add_path(span, ends, TermKind::Field(names));
             }
-            Kind::Bool if value == "true" => TermKind::True,
-            Kind::Bool => TermKind::False,
+            Kind::Bool if value == "true" => self.add_term(span, TermKind::True),
+            Kind::Bool => self.add_term(span, TermKind::False),
             Kind::CharConstant | Kind::Complex | Kind::Number => match self.number(&item) {
-                Ok(number) => TermKind::Number(number),
+                Ok(number) => self.add_term(span, TermKind::Number(number)),
                 Err(message) => return self.fail(message),
             },
             Kind::LeftParen => {
-                let pipe = self.pipeline("parenthesized pipeline", Kind::RightParen)?;
+                let pipe = Box::new(self.pipeline("parenthesized pipeline", Kind::RightParen)?);
                 // The closing one was the last that was read.
-                span = span.to(self.last.as_ref().map_or(span, |item| item.span));
-                TermKind::Pipe(Box::new(pipe))
+                let mut place = self.place(span.to(self.last.as_ref().map_or(span, |item| item.span)));
+                place.at = pipe.place.at;
+                self.memory.open.terms.push(Term { place, kind: TermKind::Pipe(pipe) });
             }
             Kind::String | Kind::RawString => match self.literal(value) {
-                Some(literal) => TermKind::Str(literal),
+                Some(literal) => self.add_term(span, TermKind::Str(literal)),
                 None => return self.fail("invalid syntax"),
             },
             Kind::Error => return self.unexpected(&item, "operand"),
-            _ => {
-                self.backup(item);
-                return Ok(None);
-            }
-        };
-        let mut place = self.place(span);
-        if let TermKind::Pipe(pipe) = &kind {
-            place.at = pipe.place.at;
+            _ => self.backup(item),
         }
-        if let Some(ends) = fields {
+        Ok(())
+    }
+
+    #[inline]
+    fn add_term(&mut self, span: Span, kind: TermKind) {
+        let place = self.place(span);
+        self.memory.open.terms.push(Term { place, kind });
+    }
+
+    /// Of a field or variable, and where the fields stand that follow it.
+    #[inline]
+    fn add_path(&mut self, span: Span, ends: Option<Ends>, kind: TermKind) {
+        let mut place = self.place(span);
+        if let Some(ends) = ends {
             place.at = ends.first.start;
             self.close(&mut place, ends.last);
         }
-        Ok(Some(Term { place, kind }))
+        self.memory.open.terms.push(Term { place, kind });
     }
 
     fn number(&mut self, item: &Item) -> std::result::Result<Arc<Number>, String> {
