@@ -36,10 +36,16 @@ impl Span {
 /// a chain of fields is its second dot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NodePlace {
-    pub(super) span: Span,
     pub(super) at: u32,
     /// The node's number among those of its text.
     pub(super) id: u32,
+}
+
+impl NodePlace {
+    /// The bytes that it stands on, by the spans of its text.
+    pub(super) fn span(self, spans: &[Span]) -> Span {
+        spans.get(self.id as usize).copied().unwrap_or_default()
+    }
 }
 
 /// Boxed slices, as everywhere here: a chart's templates are parsed once and held.
@@ -48,7 +54,8 @@ pub(super) type List = Box<[Node]>;
 /// Text or an action.
 #[derive(Debug)]
 pub(super) enum Node {
-    Text(NodePlace),
+    /// Read with each run, so it has its span at hand.
+    Text(NodePlace, Span),
     Action(NodePlace, Pipe),
     If(Box<Branch>),
     With(Box<Branch>),
@@ -143,7 +150,7 @@ pub(super) struct TemplateSource {
     pub(super) name: Arc<str>,
     pub(super) text: Arc<str>,
     /// Spans of its nodes, by their number.
-    pub(super) spans: Box<[Span]>,
+    pub(super) spans: Arc<[Span]>,
     /// Where its lines begin.
     pub(super) lines: Box<[u32]>,
 }
@@ -162,6 +169,8 @@ impl TemplateSource {
 pub(super) struct Tree {
     pub(super) name: Arc<str>,
     pub(super) root: List,
+    /// Those of its source.
+    pub(super) spans: Arc<[Span]>,
     /// What it looks up by itself, in the order of their places, once that was asked.
     pub(super) lookups: OnceLock<Vec<FieldLookup>>,
 }
@@ -191,7 +200,7 @@ pub(crate) enum PathStep {
 /// Whether nothing but white space and comments is in a list.
 pub(super) fn is_empty(list: &List, text: &str) -> bool {
     list.iter().all(|node| match node {
-        Node::Text(place) => text[place.span.range()].trim_matches(is_white).is_empty(),
+        Node::Text(_, span) => text[span.range()].trim_matches(is_white).is_empty(),
         _ => false,
     })
 }
@@ -271,7 +280,7 @@ impl Display for Shown<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shown(node, text) = self;
         match node {
-            Node::Text(place) => out.write_str(&text[place.span.range()]),
+            Node::Text(_, span) => out.write_str(&text[span.range()]),
             Node::Action(_, pipe) => write!(out, "{{{{{pipe}}}}}"),
             Node::If(branch) => show_branch(out, "if", branch, text),
             Node::With(branch) => show_branch(out, "with", branch, text),

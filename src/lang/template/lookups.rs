@@ -17,7 +17,8 @@ const STEPS: usize = 100;
 
 /// The look-ups of a template, in the order in which they stand.
 pub(super) fn lookups(name: &str, trees: &FxHashMap<Arc<str>, Arc<Tree>>) -> Vec<FieldLookup> {
-    let mut walk = Walk { trees, found: Vec::new(), vars: Scope::default(), is_certain: true, depth: 0 };
+    let mut walk =
+        Walk { trees, spans: &[], found: Vec::new(), vars: Scope::default(), is_certain: true, depth: 0 };
     walk.template(name, Some(Vec::new()));
     walk.found
 }
@@ -60,8 +61,8 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
     let at = |place: u32| lookups.partition_point(|lookup| lookup.span.start < place);
     let mut found = Vec::new();
     for (word, branch) in branches {
-        let Some(list) = inside(&branch.list) else { continue };
-        let span = branch.pipe.place.span;
+        let Some(list) = inside(&branch.list, &tree.spans) else { continue };
+        let span = branch.pipe.place.span(&tree.spans);
         let asked: FxHashSet<&[PathStep]> =
             lookups[at(span.start)..at(span.end)].iter().map(|asked| &*asked.path).collect();
         // What lies in an answer that is empty is nothing.
@@ -86,29 +87,29 @@ pub(super) fn passed_over(tree: &Arc<Tree>, is_passed: &dyn Fn(u32) -> bool) -> 
 }
 
 /// The bytes of a list.
-fn inside(list: &List) -> Option<Range<u32>> {
+fn inside(list: &List, spans: &[Span]) -> Option<Range<u32>> {
     let start = match list.first()? {
-        Node::Text(place)
+        Node::Text(place, _)
         | Node::Action(place, _)
         | Node::Template(place, ..)
         | Node::Break(place)
-        | Node::Continue(place) => place.span.start,
-        Node::If(branch) | Node::With(branch) | Node::Range(branch) => branch.place.span.start,
+        | Node::Continue(place) => place,
+        Node::If(branch) | Node::With(branch) | Node::Range(branch) => &branch.place,
     };
-    Some(start..end(list)?)
+    Some(start.span(spans).start..end(list, spans)?)
 }
 
 /// Behind the last byte of a list, but for the `end` of a branch.
-fn end(list: &List) -> Option<u32> {
+fn end(list: &List, spans: &[Span]) -> Option<u32> {
     Some(match list.last()? {
-        Node::Text(place)
+        Node::Text(place, _)
         | Node::Action(place, _)
         | Node::Template(place, ..)
         | Node::Break(place)
-        | Node::Continue(place) => place.span.end,
+        | Node::Continue(place) => place.span(spans).end,
         Node::If(branch) | Node::With(branch) | Node::Range(branch) => {
             let last = branch.otherwise.as_ref().unwrap_or(&branch.list);
-            end(last).unwrap_or(branch.pipe.place.span.end)
+            end(last, spans).unwrap_or(branch.pipe.place.span(spans).end)
         }
     })
 }
@@ -118,7 +119,7 @@ fn word(node: &Node) -> Option<(&'static str, &Branch)> {
         Node::If(branch) => Some(("if", branch)),
         Node::With(branch) => Some(("with", branch)),
         Node::Range(branch) => Some(("range", branch)),
-        Node::Text(_) | Node::Action(..) | Node::Template(..) | Node::Break(_) | Node::Continue(_) => None,
+        Node::Text(..) | Node::Action(..) | Node::Template(..) | Node::Break(_) | Node::Continue(_) => None,
     }
 }
 
@@ -141,6 +142,8 @@ fn outermost<'t>(
 
 struct Walk<'t> {
     trees: &'t FxHashMap<Arc<str>, Arc<Tree>>,
+    /// Those of the template that is read.
+    spans: &'t [Span],
     found: Vec<FieldLookup>,
     /// What variables stand for; nothing for what is made.
     vars: Scope<Option<Path>>,
@@ -151,12 +154,15 @@ struct Walk<'t> {
 /// What the dot is: a part of the data, or something that was made.
 type Dot<'d> = Option<&'d Path>;
 
-impl Walk<'_> {
+impl<'t> Walk<'t> {
     fn template(&mut self, name: &str, data: Option<Path>) {
-        let Some(tree) = self.trees.get(name).filter(|_| self.depth < DEPTH_LIMIT).cloned() else { return };
+        let trees: &'t FxHashMap<_, _> = self.trees;
+        let Some(tree) = trees.get(name).filter(|_| self.depth < DEPTH_LIMIT) else { return };
         self.depth += 1;
         let vars = std::mem::replace(&mut self.vars, Scope::of("$".into(), data.clone()));
+        let spans = std::mem::replace(&mut self.spans, &tree.spans);
         self.list(&tree.root, data.as_ref());
+        self.spans = spans;
         self.vars = vars;
         self.depth -= 1;
     }
@@ -171,7 +177,7 @@ impl Walk<'_> {
         let mark = self.vars.len();
         for node in &**list {
             match node {
-                Node::Text(_) | Node::Break(_) | Node::Continue(_) => {}
+                Node::Text(..) | Node::Break(_) | Node::Continue(_) => {}
                 Node::Action(_, pipe) => drop(self.pipe(pipe, dot, Declared::Whole)),
                 Node::If(branch) => self.branch(branch, dot, Kind::If),
                 Node::With(branch) => self.branch(branch, dot, Kind::With),
@@ -275,7 +281,7 @@ impl Walk<'_> {
             | TermKind::Nil
             | TermKind::Identifier(_) => return None,
         };
-        self.note(path.clone(), term.place.span);
+        self.note(path.clone(), term.place.span(self.spans));
         Some(path)
     }
 }

@@ -3,7 +3,9 @@
 mod call;
 mod eval;
 
-use super::ast::{Branch, Command, List as Nodes, Node, NodePlace, Pipe, Shown, TemplateSource, Term, Tree};
+use super::ast::{
+    Branch, Command, List as Nodes, Node, NodePlace, Pipe, Shown, Span, TemplateSource, Term, Tree,
+};
 use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::flow;
@@ -110,7 +112,7 @@ impl<'t> Frame<'t> {
             At::Start => return None,
             At::Node(node) => {
                 let place = match node {
-                    Node::Text(place) | Node::Action(place, _) | Node::Template(place, ..) => *place,
+                    Node::Text(place, _) | Node::Action(place, _) | Node::Template(place, ..) => *place,
                     Node::Break(place) | Node::Continue(place) => *place,
                     Node::If(branch) | Node::With(branch) | Node::Range(branch) => branch.place,
                 };
@@ -186,7 +188,7 @@ impl Execution {
         frame.at = At::Node(node);
         self.cx.step(1)?;
         match node {
-            Node::Text(place) => self.static_text(frame, *place)?,
+            Node::Text(place, span) => self.static_text(frame, *place, *span)?,
             Node::Action(place, pipe) => {
                 let value = self.pipeline(frame, dot, pipe)?;
                 if pipe.declares.is_empty() {
@@ -211,9 +213,9 @@ impl Execution {
         Ok(())
     }
 
-    fn static_text(&mut self, frame: &Frame<'_>, place: NodePlace) -> Result<()> {
+    fn static_text(&mut self, frame: &Frame<'_>, place: NodePlace, span: Span) -> Result<()> {
         let writer = self.writer(frame, place);
-        let range = place.span.range();
+        let range = span.range();
         match &frame.template.text {
             None => {
                 let prov = Prov { writer, from: SetId::NONE, under: self.under };

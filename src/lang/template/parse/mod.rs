@@ -97,10 +97,12 @@ pub(super) fn parse(
     let own = trees.iter().position(|tree| &*tree.name == name).unwrap_or(0);
     let own = trees.remove(own);
     trees.insert(0, own);
-    let spans = memory.spans.as_slice().into();
+    let spans: Arc<[Span]> = memory.spans.as_slice().into();
+    let placed = |tree| Arc::new(Tree { spans: spans.clone(), ..tree });
+    let trees = trees.into_iter().map(placed).collect();
     let source = TemplateSource { name: name.into(), text: shared, spans, lines: lines.as_slice().into() };
     memory.lines = lines;
-    Parsed { source: Arc::new(source), trees: trees.into_iter().map(Arc::new).collect(), errors }
+    Parsed { source: Arc::new(source), trees, errors }
 }
 
 /// Where the words of a mistake end.
@@ -219,13 +221,17 @@ impl<'t> Parser<'t> {
     fn place(&mut self, span: Span) -> NodePlace {
         let id = self.memory.spans.len() as u32;
         self.memory.spans.push(span);
-        NodePlace { span, at: span.start, id }
+        NodePlace { at: span.start, id }
+    }
+
+    fn span(&self, place: NodePlace) -> Span {
+        place.span(&self.memory.spans)
     }
 
     /// The end of a node that is whole now.
-    fn close(&mut self, place: &mut NodePlace, end: Span) {
-        place.span = place.span.to(end);
-        self.memory.spans[place.id as usize] = place.span;
+    fn close(&mut self, place: NodePlace, end: Span) {
+        let span = &mut self.memory.spans[place.id as usize];
+        *span = span.to(end);
     }
 
     /// Notes a mistake at the line of the token that was read last.
@@ -329,7 +335,7 @@ impl<'t> Parser<'t> {
         let name = self.interned(name);
         let Some(at) = self.defined.get(&name).copied() else {
             self.defined.insert(name.clone(), self.trees.len());
-            self.trees.push(Tree { name, root, lookups: OnceLock::new() });
+            self.trees.push(Tree { name, root, spans: Arc::default(), lookups: OnceLock::new() });
             return;
         };
         if is_empty(&self.trees[at].root, self.text) {
@@ -419,7 +425,7 @@ impl<'t> Parser<'t> {
         match item.kind {
             Kind::Text => {
                 let place = self.place(item.span);
-                self.memory.open.nodes.push(Node::Text(place));
+                self.memory.open.nodes.push(Node::Text(place, item.span));
                 Ok(Step::Node)
             }
             Kind::LeftDelim => {
@@ -453,7 +459,7 @@ impl<'t> Parser<'t> {
                 let mut place = self.place(open);
                 place.at = at;
                 let pipe = self.pipeline("command", Kind::RightDelim)?;
-                self.close_action(&mut place);
+                self.close_action(place);
                 self.memory.open.nodes.push(Node::Action(place, pipe));
                 return Ok(Step::Node);
             }
@@ -462,7 +468,7 @@ impl<'t> Parser<'t> {
         Ok(Step::Node)
     }
 
-    fn close_action(&mut self, place: &mut NodePlace) {
+    fn close_action(&mut self, place: NodePlace) {
         let end = self.last.as_ref().map(|item| item.span).unwrap_or_default();
         self.close(place, end);
     }
@@ -509,7 +515,7 @@ impl<'t> Parser<'t> {
             }
         };
         place.at = pipe.place.at;
-        self.close_action(&mut place);
+        self.close_action(place);
         let is_range = context == "range";
         self.range_depth += usize::from(is_range);
         let listed = self.item_list();
@@ -575,7 +581,7 @@ impl<'t> Parser<'t> {
             self.backup(next);
             Some(Box::new(self.pipeline(CONTEXT, Kind::RightDelim)?))
         };
-        self.close_action(&mut place);
+        self.close_action(place);
         Ok(Node::Template(place, self.interned(&name), pipe))
     }
 
@@ -586,7 +592,7 @@ impl<'t> Parser<'t> {
         let name = self.template_name(&item, CONTEXT)?;
         place.at = item.span.start;
         let pipe = self.pipeline(CONTEXT, Kind::RightDelim)?;
-        self.close_action(&mut place);
+        self.close_action(place);
         let root = self.separate_list(CONTEXT)?;
         self.add(&name, root);
         Ok(Node::Template(place, self.interned(&name), Some(Box::new(pipe))))

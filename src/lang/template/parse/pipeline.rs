@@ -42,8 +42,8 @@ impl Parser<'_> {
                 kind if kind == end => {
                     pipe.commands = behind(&mut self.memory.open.commands, start);
                     self.check_pipeline(&pipe, context)?;
-                    let last = pipe.commands.last().map(|command| command.place.span);
-                    self.close(&mut pipe.place, last.unwrap_or(first.span));
+                    let last = pipe.commands.last().map(|command| self.span(command.place));
+                    self.close(pipe.place, last.unwrap_or(first.span));
                     return Ok(pipe);
                 }
                 Kind::Bool
@@ -137,7 +137,7 @@ impl Parser<'_> {
 
     fn command(&mut self) -> Result<Command> {
         let first = self.peek_non_space().span;
-        let mut place = self.place(first);
+        let place = self.place(first);
         let start = self.memory.open.terms.len();
         loop {
             self.peek_non_space();
@@ -155,7 +155,7 @@ impl Parser<'_> {
         let Some(last) = terms.last() else {
             return self.fail("empty command");
         };
-        self.close(&mut place, last.place.span);
+        self.close(place, self.span(last.place));
         Ok(Command { place, terms })
     }
 
@@ -183,13 +183,13 @@ impl Parser<'_> {
                 return self.fail(format!("unexpected . after term {shown}"));
             }
             _ => {
-                let place = self.place(term.place.span);
+                let place = self.place(self.span(term.place));
                 let fields = self.path(ends.first.to(ends.last));
                 term = Term { place, kind: TermKind::Chain(Box::new(Chain { first: term, fields })) };
             }
         }
         term.place.at = ends.first.start;
-        self.close(&mut term.place, ends.last);
+        self.close(term.place, ends.last);
         self.memory.open.terms.push(term);
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Parser<'_> {
         let mut place = self.place(span);
         if let Some(ends) = ends {
             place.at = ends.first.start;
-            self.close(&mut place, ends.last);
+            self.close(place, ends.last);
         }
         self.memory.open.terms.push(Term { place, kind });
     }

@@ -285,9 +285,9 @@ impl<'p> ReadsWalk<'p> {
             return;
         }
         match node {
-            Node::Text(place) => {
+            Node::Text(_, span) => {
                 let source = self.templates.sources[self.source as usize].clone();
-                let text = &source.text[place.span.range()];
+                let text = &source.text[span.range()];
                 self.spell(|_| Some(vec![text.into()]));
                 self.print_text(text);
             }
