@@ -21,6 +21,10 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for failed in failures(view, Matter::UntrackedResource) {
         let finding =
             report_failure(report, view, &failed, "commit the file, or take it out of .gitignore".to_owned());
+        // It does exist here.
+        if let Some(path) = failed.failure.message.strip_suffix(" doesn't exist") {
+            finding.title = format!("{path} is not committed");
+        }
         finding.why(format!(
             "git ignores it: the build works here, and in the cluster {}",
             failed.consequence()

@@ -23,6 +23,10 @@ pub(crate) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
+/// From so many sources of an Alert on, all are told in one sentence, which reports for people
+/// show once: a list that was copied from another cluster has dozens.
+const MANY: usize = 3;
+
 /// A file and an offset in it.
 type BytePlace = (FilePath, u32);
 
@@ -63,23 +67,33 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
                 .field("/spec/eventSources", "");
             continue;
         }
-        for (index, source) in alert.sources.iter().enumerate().filter(|(index, _)| nothing[*index]) {
+        let is_shared = |index: usize| {
+            let users = judged[index].0.as_ref().and_then(|place| users.get(place));
+            users.is_some_and(|users| users.len() > 1)
+        };
+        let unmatched = alert.sources.iter().enumerate().filter(|(index, _)| nothing[*index]);
+        let unmatched: Vec<_> = unmatched
+            .map(|(index, source)| (index, told_of(view, alert_index, alert, source, is_shared(index))))
+            .collect();
+        let are_many = unmatched.iter().filter(|(_, told)| told.level == Level::Warning).count() >= MANY;
+        for (index, told) in unmatched {
             let Some(location) = entry.value.items().nth(index).and_then(|node| node.location()) else {
                 continue;
             };
-            let shared = judged[index]
-                .0
-                .as_ref()
-                .and_then(|place| users.get(place))
-                .is_some_and(|users| users.len() > 1);
-            let told = told_of(view, alert_index, alert, source, shared);
+            let (what, why) = match are_many && told.level == Level::Warning {
+                true => (
+                    "a source matches no object".to_owned(),
+                    format!("{} has no such object in the namespace of the source", view.cluster.label()),
+                ),
+                false => (format!("eventSources[{index}] matches no object"), told.why),
+            };
             report
-                .report(location, title(item.id, &format!("eventSources[{index}] matches no object")))
+                .report(location, title(item.id, &what))
                 .level(told.level)
-                .why(told.why)
+                .why(why)
                 .help(told.help)
                 .object(item.id)
-                .field(format!("/spec/eventSources/{index}"), source.name.display());
+                .field(format!("/spec/eventSources/{index}"), alert.sources[index].name.display());
         }
     }
 }

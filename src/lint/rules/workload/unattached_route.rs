@@ -11,6 +11,7 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::Name;
 use crate::model::workloads::WorkloadReference;
 use crate::world::Effective;
+use std::collections::BTreeSet;
 
 pub(crate) static RULE: Rule = Rule {
     id: "unattached-route",
@@ -155,7 +156,9 @@ fn hostnames(pair: &RouteAndListener<'_, '_>, listeners: &[NodeRef<'_>], report:
     }
     let Some(first) = node.items_at("/spec/hostnames").next() else { return };
     let what = format!("has no listener for {}", own.join(", "));
-    let help = format!("its listeners are for {}", hosts.join(", "));
+    // One for each port has the same name twice.
+    let names: BTreeSet<&str> = hosts.iter().map(|host| &**host).collect();
+    let help = format!("its listeners are for {}", names.into_iter().collect::<Vec<_>>().join(", "));
     tell(pair, first, "name", &what, help, report);
 }
 
