@@ -15,6 +15,7 @@ use crate::model::kinds;
 use crate::model::kinds::SOURCE;
 use crate::model::{EffectKind, Name, ObjectId, Severity};
 use crate::simulate::takeover::helm::{TargetChange, WantedRelease};
+use crate::world::namespaces::lacks_namespace;
 use crate::world::{Applied, ApplyTarget, Effective};
 use rustc_hash::FxHashSet;
 use serde_json::json;
@@ -51,9 +52,20 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     out.extend(moves::effects(pair));
     out.extend(validity::by_version(pair));
     let taken = operator::taken_over(pair, &removed);
+    let with_namespaces: BTreeSet<&ObjectId> = pair
+        .before
+        .values()
+        .filter(|placed| placed.object.id.namespace.is_some())
+        .filter_map(|placed| Some(&placed.kustomization?.id))
+        .collect();
+    let was_never_applied = |old: &Placed<'_>| {
+        let by = old.kustomization.filter(|by| with_namespaces.contains(&by.id));
+        pair.base.zip(by).is_some_and(|(base, by)| lacks_namespace(base, old.object, by, old.target))
+    };
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (key, before) in &removed {
-        if is_taken(&before.object.id) || is_renamed(before) || may_be_made(pair, before) {
+        let is_nothing = is_taken(&before.object.id) || is_renamed(before) || was_never_applied(before);
+        if is_nothing || may_be_made(pair, before) {
             continue;
         }
         // What a removed Kustomization applied is told with it.

@@ -22,6 +22,7 @@ mod index;
 mod instance;
 mod inventory;
 pub(crate) mod named;
+pub(crate) mod namespaces;
 mod overlays;
 mod pushes;
 pub(crate) mod releases;

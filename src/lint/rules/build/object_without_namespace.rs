@@ -3,13 +3,10 @@
 //! client-go refuses a name in a namespaced resource without a namespace.
 
 use super::title;
-use crate::build::kustomize::is_namespaced;
 use crate::lang::text::plural;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule};
-use crate::model::{ObjectId, kinds};
-use crate::schema::table;
-use crate::world::schemas::is_whole;
-use crate::world::{Applied, ApplyTarget};
+use crate::world::Applied;
+use crate::world::namespaces::lacks_namespace;
 use rustc_hash::FxHashSet;
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,15 +30,9 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
         .filter_map(|(member, _)| member.maker.kustomization())
         .collect();
     for (member, object) in view.written() {
-        let Some(by) = member.maker.kustomization().map(|by| &cluster.applied[by as usize]) else { continue };
-        // A parent that is not seen may patch a targetNamespace in.
-        if object.id.namespace.is_some()
-            || member.target != ApplyTarget::Local
-            || !is_in_namespaces(&object.id)
-            || !is_whole(cluster, member)
-            || !member.maker.kustomization().is_some_and(|by| placed.contains(&by))
-            || is_left_alone(object.node.get_ref())
-        {
+        let Some(by) = member.maker.kustomization().filter(|by| placed.contains(by)) else { continue };
+        let by = &cluster.applied[by as usize];
+        if !lacks_namespace(cluster, object, by, &member.target) {
             continue;
         }
         let node = object.node.get_ref();
@@ -59,22 +50,6 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .object(&object.id)
             .field("/metadata/namespace", "");
     }
-}
-
-/// Whether objects of the kind lie in namespaces, as far as it is known.
-fn is_in_namespaces(id: &ObjectId) -> bool {
-    kinds::of(id).is_some()
-        || is_namespaced(&id.api_version, &id.kind) == Some(true)
-        || table::is_namespaced(id.group(), &id.kind) == Some(true)
-}
-
-/// Whether the controller is told not to apply it.
-fn is_left_alone(node: crate::lang::yaml::NodeRef<'_>) -> bool {
-    node.entries_at("/metadata/annotations").any(|entry| {
-        let value = entry.value.as_str().unwrap_or_default();
-        (entry.key == "kustomize.toolkit.fluxcd.io/reconcile" && value.eq_ignore_ascii_case("disabled"))
-            || (entry.key == "kustomize.toolkit.fluxcd.io/ssa" && value.eq_ignore_ascii_case("ignore"))
-    })
 }
 
 fn help(by: &Applied) -> String {
