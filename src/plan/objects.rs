@@ -8,7 +8,7 @@ use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, is_forced, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
-use super::removal::{below, by_applier, by_name, emptied, removal, rename, renames};
+use super::removal::{below, by_applier, by_name, emptied, namespace_now, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity, waits};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
@@ -58,13 +58,15 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
         .filter(|placed| placed.object.id.namespace.is_some())
         .filter_map(|placed| Some(&placed.kustomization?.id))
         .collect();
-    let was_never_applied = |old: &Placed<'_>| {
-        let by = old.kustomization.filter(|by| with_namespaces.contains(&by.id));
-        pair.base.zip(by).is_some_and(|(base, by)| lacks_namespace(base, old.object, by, old.target))
+    // Whoever gives one to an object itself says that nothing else did.
+    let was_never_applied = |key: &Key<'_>, old: &Placed<'_>| {
+        let (Some(base), Some(by)) = (pair.base, old.kustomization) else { return false };
+        (with_namespaces.contains(&by.id) || namespace_now(old, key, &coming).is_some())
+            && lacks_namespace(base, old.object, by, old.target)
     };
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (key, before) in &removed {
-        let is_nothing = is_taken(&before.object.id) || is_renamed(before) || was_never_applied(before);
+        let is_nothing = is_taken(&before.object.id) || is_renamed(before) || was_never_applied(key, before);
         if is_nothing || may_be_made(pair, before) {
             continue;
         }

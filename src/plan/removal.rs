@@ -253,7 +253,11 @@ pub(super) fn by_name<'p, 'w>(added: &[(&Key<'w>, &'p Placed<'w>)]) -> ByName<'p
 }
 
 /// The namespace that the file of an object puts it into from now on.
-fn namespace_now<'w>(before: &Placed<'w>, key: &Key<'w>, added: &ByName<'_, 'w>) -> Option<&'w str> {
+pub(super) fn namespace_now<'w>(
+    before: &Placed<'w>,
+    key: &Key<'w>,
+    added: &ByName<'_, 'w>,
+) -> Option<&'w str> {
     let file = home(before.object)?;
     let named = added.get(&(key.0, key.1.group, key.1.kind, key.1.name))?;
     let mut same = named.iter().filter(|after| home(after.object) == Some(file));
