@@ -466,22 +466,47 @@ fn clusters_of_both<'w>(base_world: &'w World, head_world: &'w World) -> Vec<(Op
     }
     // A cluster whose name changed, as when a second one of that name came, is
     // still the one that applies this directory.
-    let renamed: Vec<_> = pairs
-        .iter()
-        .filter_map(|(new, sides)| {
-            let (None, Some(head)) = sides else { return None };
-            let same = |(_, sides): &(_, &Both<'w>)| {
-                sides.1.is_none() && sides.0.is_some_and(|base| base.root == head.root)
-            };
-            let (old, sides) = pairs.iter().find(same)?;
-            Some((old.clone(), new.clone(), sides.0))
-        })
-        .collect();
-    for (old, new, base) in renamed {
-        pairs.remove(&old);
-        pairs.entry(new).or_default().0 = base;
-    }
+    join(&mut pairs, |base, head| base.root == head.root);
+    // So is one whose root applies another directory: the same Kustomization of the same file.
+    join(&mut pairs, |base, head| {
+        let file = |cluster: &Cluster| cluster.location.as_ref().map(|location| location.file.clone());
+        let root = |cluster: &'w Cluster| cluster.applied.first().map(|applied| &applied.id);
+        base.form == head.form
+            && file(base).is_some_and(|own| file(head) == Some(own))
+            && root(base).is_some_and(|own| root(head) == Some(own))
+    });
     pairs.into_iter().map(|((name, _), sides)| (name, sides)).collect()
+}
+
+/// The names of the clusters of both worlds, in order: of one that is called otherwise now, as
+/// the head calls it.
+pub(crate) fn cluster_names(base: &World, head: &World) -> BTreeSet<Arc<str>> {
+    clusters_of_both(base, head).into_iter().filter_map(|(name, _)| name).collect()
+}
+
+/// Makes one of a cluster that only the base has and one that only the head has, where they
+/// are the same and no other is.
+fn join<'w, K: Ord + Clone>(
+    pairs: &mut BTreeMap<K, Both<'w>>,
+    is_same: impl Fn(&'w Cluster, &'w Cluster) -> bool,
+) {
+    let mut old: Vec<(K, &Cluster)> = Vec::new();
+    let mut new: Vec<(K, &Cluster)> = Vec::new();
+    for (key, sides) in pairs.iter() {
+        match sides {
+            (Some(base), None) => old.push((key.clone(), base)),
+            (None, Some(head)) => new.push((key.clone(), head)),
+            _ => {}
+        }
+    }
+    for (key, head) in &new {
+        let mut like_it = old.iter().filter(|(_, base)| is_same(base, head));
+        let Some((old_key, base)) = like_it.next().filter(|_| like_it.next().is_none()) else { continue };
+        if new.iter().filter(|(_, other)| is_same(base, other)).count() == 1 {
+            pairs.remove(old_key);
+            pairs.entry(key.clone()).or_default().0 = Some(base);
+        }
+    }
 }
 
 fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {

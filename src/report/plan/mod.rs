@@ -33,6 +33,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// What to render.
 #[derive(Clone)]
@@ -70,14 +71,10 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// Names of all clusters, those without effects included.
     fn cluster_names(&self) -> Vec<String> {
-        let clusters = self.base_world.clusters.iter().chain(&self.head_world.clusters);
-        let mut names: Vec<String> = clusters
-            .filter_map(|cluster| cluster.name.as_deref().map(str::to_owned))
-            .filter(|name| self.clusters.is_empty() || self.clusters.contains(name))
-            .collect();
-        names.sort();
-        names.dedup();
-        names
+        let names = crate::plan::cluster_names(self.base_world, self.head_world);
+        let is_chosen =
+            |name: &Arc<str>| self.clusters.is_empty() || self.clusters.iter().any(|own| **own == **name);
+        names.iter().filter(|name| is_chosen(name)).map(|name| name.to_string()).collect()
     }
 
     /// Effects by cluster name (empty for none), in order.
