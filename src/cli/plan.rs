@@ -192,8 +192,11 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
     };
     let head_world = Arc::new(base_world.like(&head.snapshot, &head_config, &remotes));
     output::warn_if_nothing_followed(&head_world);
-    let wanted = |cluster: &Option<Arc<str>>| common.wants(cluster.as_deref());
     session::check_clusters(common, &[&base_world, &head_world])?;
+    let clusters = plan::names_now(&base_world, &head_world, &common.cluster);
+    let wanted = |cluster: &Option<Arc<str>>| {
+        clusters.is_empty() || clusters.iter().any(|own| Some(own.as_str()) == cluster.as_deref())
+    };
     let responses = answers(common, arguments, [&base_world, &head_world])?;
     let options = LintOptions::default();
     let (planned, (before, after)) = rayon::join(
@@ -218,7 +221,7 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
         fixed_findings,
         not_checked: &not_checked,
         reach: &reach,
-        clusters: &common.cluster,
+        clusters: &clusters,
         show: common.show(),
         at,
     };

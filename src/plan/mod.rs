@@ -270,7 +270,15 @@ impl Pair<'_> {
 
     /// What an effect waits for.
     fn when(&self, effect: &Effect) -> Option<Later> {
-        self.tracked(effect).map(Later::Ref).or_else(|| self.of_bootstrap(effect).then_some(Later::Bootstrap))
+        let of_bootstrap = || (self.root_waits() || self.of_bootstrap(effect)).then_some(Later::Bootstrap);
+        self.tracked(effect).map(Later::Ref).or_else(of_bootstrap)
+    }
+
+    /// Whether the root applies another directory once bootstrap says so: none of the base's
+    /// Kustomizations applies the file that states it, so the cluster's root stays what it is.
+    fn root_waits(&self) -> bool {
+        let (Some(base), Some(head)) = (self.base, self.head) else { return false };
+        base.root != head.root && base.bootstrapped.is_some()
     }
 
     /// The ref of this repository that has to move before an effect happens.
@@ -482,6 +490,21 @@ fn clusters_of_both<'w>(base_world: &'w World, head_world: &'w World) -> Vec<(Op
 /// the head calls it.
 pub(crate) fn cluster_names(base: &World, head: &World) -> BTreeSet<Arc<str>> {
     clusters_of_both(base, head).into_iter().filter_map(|(name, _)| name).collect()
+}
+
+/// Names of clusters as the plan calls them: of one that only the base has and that is called
+/// otherwise now, that.
+pub(crate) fn names_now(base: &World, head: &World, names: &[String]) -> Vec<String> {
+    let both = clusters_of_both(base, head);
+    let now = |name: &String| {
+        let is_it = |(_, sides): &&(Option<Arc<str>>, Both<'_>)| {
+            sides.0.is_some_and(|base| base.name.as_deref() == Some(name))
+        };
+        let is_there = both.iter().any(|(own, _)| own.as_deref() == Some(name));
+        let other = both.iter().find(is_it).filter(|_| !is_there);
+        other.and_then(|(own, _)| own.as_deref()).unwrap_or(name).to_owned()
+    };
+    names.iter().map(now).collect()
 }
 
 /// Makes one of a cluster that only the base has and one that only the head has, where they

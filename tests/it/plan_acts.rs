@@ -1,6 +1,7 @@
 //! What an operator does, and what `forebay plan` must say of it:
 //! `tests/plan/acts.md` says how its sections are read.
 
+use crate::support::scratch::Scratch;
 use crate::support::sides::same_sides;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -217,4 +218,43 @@ fn told(file: &str) -> usize {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     count
+}
+
+/// `--cluster` takes the names of both sides, and both mean the same cluster.
+#[test]
+fn a_cluster_whose_root_applies_another_directory_has_two_names() {
+    let sync = |path: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n\
+             metadata: {{name: flux-system, namespace: flux-system}}\n\
+             spec: {{interval: 1m, url: https://github.com/example/fleet}}\n---\n\
+             apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+             metadata: {{name: flux-system, namespace: flux-system}}\n\
+             spec:\n  interval: 10m\n  path: {path}\n  prune: true\n  \
+             sourceRef: {{kind: GitRepository, name: flux-system}}\n"
+        )
+    };
+    let settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n";
+    let scratch = Scratch::new(&[
+        ("base/old/settings.yaml", settings),
+        ("base/new/sync/gotk-sync.yaml", &sync("./old")),
+        ("base/new/sync/kustomization.yaml", "resources: [gotk-sync.yaml]\n"),
+        ("head/old/settings.yaml", settings),
+        ("head/new/sync/gotk-sync.yaml", &sync("./new")),
+        ("head/new/sync/kustomization.yaml", "resources: [gotk-sync.yaml]\n"),
+    ]);
+    let plan = |cluster: &str| {
+        let flags = ["plan", "--base", "./base", "--head", "./head", "--root", ".", "--no-config"];
+        scratch.forebay(&[&flags[..], &["--cluster", cluster]].concat())
+    };
+    let [old, new] = ["old", "new"].map(plan);
+    // The root that is in the cluster does not apply the file that changes it.
+    let later = "not now: when `flux bootstrap` is run again";
+    let deleted = words(&format!("DELETES ConfigMap default/settings: removed from Git {later}"));
+    assert!(words(&old.out).contains(&deleted), "{}", old.out);
+    assert!(old.out.starts_with("nothing changes in the clusters"), "{}", old.out);
+    assert_eq!(old.out, new.out);
+    let none = plan("other");
+    assert_eq!(none.code, 2);
+    assert!(none.err.contains("there are new, old"), "{}", none.err);
 }
