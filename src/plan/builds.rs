@@ -41,6 +41,10 @@ pub(super) fn keep<'w>(
     before: &Objects<'w>,
     after: &mut Objects<'w>,
 ) -> Vec<StalledKustomization<'w>> {
+    if let Some(misled) = base.and_then(|base| misled(base, head_world, head, before)) {
+        after.clone_from(before);
+        return vec![misled];
+    }
     let Some(head) = head else {
         let gone = base.and_then(|base| gone(base, head_world, before));
         if gone.is_some() {
@@ -113,6 +117,30 @@ fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Opti
     let is_left = head_world.snapshot.has_directory(&base.root);
     let why = Why::Fails(format!("the directory {} is gone", base.root), None);
     (!is_left).then(|| StalledKustomization { applied: root, why, kept: before.keys().copied().collect() })
+}
+
+/// The root of a cluster that applies a directory from now on that isn't there, as its own file
+/// says: the head does not follow it then, and takes others for roots, or nothing.
+fn misled<'w>(
+    base: &'w Cluster,
+    head_world: &World,
+    head: Option<&Cluster>,
+    before: &Objects<'w>,
+) -> Option<StalledKustomization<'w>> {
+    let root = base.applied.first().filter(|_| base.name.is_some())?;
+    if head.is_some_and(|head| head.applied(root.id.namespace.as_deref(), &root.id.name).is_some()) {
+        return None;
+    }
+    let file = base.location.as_ref()?.file.of_root()?;
+    let stated = head_world.snapshot.objects_in(file).iter().find(|object| object.id == root.id)?;
+    let node = stated.node.get_ref();
+    let path = node.str_at("/spec/path")?;
+    let directory = path.trim_start_matches("./").trim_matches('/');
+    if directory.is_empty() || directory.starts_with('.') || head_world.snapshot.has_directory(directory) {
+        return None;
+    }
+    let why = Why::Fails(format!("its path {directory} does not exist"), node.location_at("/spec/path"));
+    Some(StalledKustomization { applied: root, why, kept: before.keys().copied().collect() })
 }
 
 /// What Kustomizations at a standstill do to the cluster, where they weren't
@@ -194,7 +222,8 @@ fn effect(pair: &Pair<'_>, standstill: &StalledKustomization<'_>) -> Option<Effe
     effect.target = standstill.applied.target.clone();
     effect.details.insert("keptObjects".to_owned(), json!(count));
     let own = || standstill.applied.node.get_ref().location_at("/metadata/name");
-    let side = if pair.head.is_some() { Side::Head } else { Side::Base };
+    // What is said of it is said of the head.
+    let side = if pair.head.is_some() || location.is_some() { Side::Head } else { Side::Base };
     Some(effect.at(side, location.clone().or_else(own)))
 }
 

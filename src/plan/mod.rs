@@ -277,8 +277,12 @@ impl Pair<'_> {
     /// Whether the root applies another directory once bootstrap says so: none of the base's
     /// Kustomizations applies the file that states it, so the cluster's root stays what it is.
     fn root_waits(&self) -> bool {
-        let (Some(base), Some(head)) = (self.base, self.head) else { return false };
-        base.root != head.root && base.bootstrapped.is_some()
+        let Some(base) = self.base.filter(|base| base.bootstrapped.is_some()) else { return false };
+        match self.head {
+            Some(head) => base.root != head.root,
+            // It applies what is not there.
+            None => self.head_world.snapshot.has_directory(&base.root),
+        }
     }
 
     /// The ref of this repository that has to move before an effect happens.
