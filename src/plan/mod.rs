@@ -50,7 +50,7 @@ use crate::model::value::to_json;
 use crate::model::{Category, EffectKind, Maker, Name, ObjectId, Severity};
 use crate::simulate::cluster_api::hooks::mutation::{NOTHING_STATED, Responses};
 use crate::simulate::relations::Relations;
-use crate::world::{Applied, ApplyTarget, Cluster, Effective, ResourceSet, World};
+use crate::world::{Applied, ApplyTarget, Cluster, Effective, Form, ResourceSet, World};
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -480,10 +480,12 @@ fn clusters_of_both<'w>(base_world: &'w World, head_world: &'w World) -> Vec<(Op
     // still the one that applies this directory.
     join(&mut pairs, |base, head| base.root == head.root);
     // So is one whose root applies another directory: the same Kustomization of the same file.
+    // The configuration of forebay has no say in what a cluster applies.
     join(&mut pairs, |base, head| {
         let file = |cluster: &Cluster| cluster.location.as_ref().map(|location| location.file.clone());
         let root = |cluster: &'w Cluster| cluster.applied.first().map(|applied| &applied.id);
         base.form == head.form
+            && base.form != Some(Form::Config)
             && file(base).is_some_and(|own| file(head) == Some(own))
             && root(base).is_some_and(|own| root(head) == Some(own))
     });
