@@ -478,16 +478,12 @@ fn clusters_of_both<'w>(base_world: &'w World, head_world: &'w World) -> Vec<(Op
     }
     // A cluster whose name changed, as when a second one of that name came, is
     // still the one that applies this directory.
-    join(&mut pairs, |base, head| base.root == head.root);
+    join(&mut pairs, |cluster| Some(&cluster.root));
     // So is one whose root applies another directory: the same Kustomization of the same file.
     // The configuration of forebay has no say in what a cluster applies.
-    join(&mut pairs, |base, head| {
-        let file = |cluster: &Cluster| cluster.location.as_ref().map(|location| location.file.clone());
-        let root = |cluster: &'w Cluster| cluster.applied.first().map(|applied| &applied.id);
-        base.form == head.form
-            && base.form != Some(Form::Config)
-            && file(base).is_some_and(|own| file(head) == Some(own))
-            && root(base).is_some_and(|own| root(head) == Some(own))
+    join(&mut pairs, |cluster| {
+        let form = cluster.form.filter(|form| *form != Form::Config)?;
+        Some((form, &cluster.location.as_ref()?.file, &cluster.applied.first()?.id))
     });
     pairs.into_iter().map(|((name, _), sides)| (name, sides)).collect()
 }
@@ -513,28 +509,27 @@ pub(crate) fn names_now(base: &World, head: &World, names: &[String]) -> Vec<Str
     names.iter().map(now).collect()
 }
 
-/// Makes one of a cluster that only the base has and one that only the head has, where they
-/// are the same and no other is.
-fn join<'w, K: Ord + Clone>(
+/// Makes one of a cluster that only the base has and one that only the head has, where what
+/// tells them apart is the same and no other's.
+fn join<'w, K: Ord + Clone, T: Ord>(
     pairs: &mut BTreeMap<K, Both<'w>>,
-    is_same: impl Fn(&'w Cluster, &'w Cluster) -> bool,
+    told_by: impl Fn(&'w Cluster) -> Option<T>,
 ) {
-    let mut old: Vec<(K, &Cluster)> = Vec::new();
-    let mut new: Vec<(K, &Cluster)> = Vec::new();
+    let mut alike: BTreeMap<T, [Vec<K>; 2]> = BTreeMap::new();
     for (key, sides) in pairs.iter() {
-        match sides {
-            (Some(base), None) => old.push((key.clone(), base)),
-            (None, Some(head)) => new.push((key.clone(), head)),
-            _ => {}
+        let (cluster, side) = match *sides {
+            (Some(base), None) => (base, 0),
+            (None, Some(head)) => (head, 1),
+            _ => continue,
+        };
+        if let Some(told_by) = told_by(cluster) {
+            alike.entry(told_by).or_default()[side].push(key.clone());
         }
     }
-    for (key, head) in &new {
-        let mut like_it = old.iter().filter(|(_, base)| is_same(base, head));
-        let Some((old_key, base)) = like_it.next().filter(|_| like_it.next().is_none()) else { continue };
-        if new.iter().filter(|(_, other)| is_same(base, other)).count() == 1 {
-            pairs.remove(old_key);
-            pairs.entry(key.clone()).or_default().0 = Some(base);
-        }
+    for [old, new] in alike.into_values() {
+        let ([old], [new]) = (&*old, &*new) else { continue };
+        let base = pairs.remove(old).and_then(|sides| sides.0);
+        pairs.entry(new.clone()).or_default().0 = base;
     }
 }
 
