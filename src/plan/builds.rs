@@ -13,7 +13,7 @@ use crate::config::Feature;
 use crate::lang::yaml::Location;
 use crate::model::{EffectKind, ObjectId, kinds};
 use crate::world::build::{BuildFailure, FailureKind};
-use crate::world::{Applied, Cluster, Effective, Outcome, World};
+use crate::world::{Applied, Cluster, Effective, Outcome, World, clean_path};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,13 +35,13 @@ enum Why {
 
 /// Puts what stays into `after`, and takes out of it what isn't applied.
 pub(super) fn keep<'w>(
-    base: Option<&'w Cluster>,
+    (base_world, base): (&World, Option<&'w Cluster>),
     head_world: &'w World,
     head: Option<&'w Cluster>,
     before: &Objects<'w>,
     after: &mut Objects<'w>,
 ) -> Vec<StalledKustomization<'w>> {
-    if let Some(misled) = base.and_then(|base| misled(base, head_world, head, before)) {
+    if let Some(misled) = base.and_then(|base| misled((base_world, base), head_world, head, before)) {
         after.clone_from(before);
         return vec![misled];
     }
@@ -119,10 +119,11 @@ fn gone<'w>(base: &'w Cluster, head_world: &World, before: &Objects<'w>) -> Opti
     (!is_left).then(|| StalledKustomization { applied: root, why, kept: before.keys().copied().collect() })
 }
 
-/// The root of a cluster that applies a directory from now on that isn't there, as its own file
-/// says: the head does not follow it then, and takes others for roots, or nothing.
+/// The root of a cluster that the head does not follow, though the file that states it does so
+/// still: it applies a directory from now on that isn't there, or where that is can't be told any
+/// more. The head takes others for roots then, or nothing.
 fn misled<'w>(
-    base: &'w Cluster,
+    (base_world, base): (&World, &'w Cluster),
     head_world: &World,
     head: Option<&Cluster>,
     before: &Objects<'w>,
@@ -131,16 +132,25 @@ fn misled<'w>(
     if head.is_some_and(|head| head.applied(root.id.namespace.as_deref(), &root.id.name).is_some()) {
         return None;
     }
-    let file = base.location.as_ref()?.file.of_root()?;
-    let stated = head_world.snapshot.objects_in(file).iter().find(|object| object.id == root.id)?;
-    let node = stated.node.get_ref();
-    let path = node.str_at("/spec/path")?;
-    let directory = path.trim_start_matches("./").trim_matches('/');
-    if directory.is_empty() || directory.starts_with('.') || head_world.snapshot.has_directory(directory) {
-        return None;
-    }
-    let why = Why::Fails(format!("its path {directory} does not exist"), node.location_at("/spec/path"));
+    let (directory, location) = root_path(base, head_world)?;
+    let why = match root_path(base, base_world) {
+        Some((old, _)) if old == directory => {
+            Why::Unseen(format!("which directory here {directory} is can't be told any more"), location)
+        }
+        _ if head_world.snapshot.has_directory(&directory) => return None,
+        _ => Why::Fails(format!("its path {directory} does not exist"), location),
+    };
     Some(StalledKustomization { applied: root, why, kept: before.keys().copied().collect() })
+}
+
+/// The path of a cluster's root, as a world has it in the file that states the root.
+pub(super) fn root_path(base: &Cluster, world: &World) -> Option<(String, Option<Location>)> {
+    let root = base.applied.first()?;
+    let file = base.location.as_ref()?.file.of_root()?;
+    let stated = world.snapshot.objects_in(file).iter().find(|object| object.id == root.id)?;
+    let node = stated.node.get_ref();
+    let path = clean_path(&node.str_at("/spec/path")?);
+    (!path.is_empty()).then(|| (path, node.location_at("/spec/path")))
 }
 
 /// What Kustomizations at a standstill do to the cluster, where they weren't

@@ -270,19 +270,27 @@ impl Pair<'_> {
 
     /// What an effect waits for.
     fn when(&self, effect: &Effect) -> Option<Later> {
-        let of_bootstrap = || (self.root_waits() || self.of_bootstrap(effect)).then_some(Later::Bootstrap);
+        let of_bootstrap =
+            || (self.waits_for_root(effect) || self.of_bootstrap(effect)).then_some(Later::Bootstrap);
         self.tracked(effect).map(Later::Ref).or_else(of_bootstrap)
     }
 
-    /// Whether the root applies another directory once bootstrap says so: none of the base's
-    /// Kustomizations applies the file that states it, so the cluster's root stays what it is.
-    fn root_waits(&self) -> bool {
+    /// Whether an effect comes of a root that applies another directory once bootstrap says so:
+    /// none of the base's Kustomizations applies the file that states it, so the cluster's root
+    /// stays what it is. What Kustomizations of both sides apply goes on as ever.
+    fn waits_for_root(&self, effect: &Effect) -> bool {
         let Some(base) = self.base.filter(|base| base.bootstrapped.is_some()) else { return false };
-        match self.head {
-            Some(head) => base.root != head.root,
-            // It applies what is not there.
-            None => self.head_world.snapshot.has_directory(&base.root),
+        let path = |world| builds::root_path(base, world).map(|(path, _)| path);
+        if path(self.base_world) == path(self.head_world) {
+            return false;
         }
+        let key = key_of(effect);
+        let by =
+            self.after.get(&key).or_else(|| self.before.get(&key)).and_then(|placed| placed.kustomization);
+        let stays = |cluster: &Cluster, id: &ObjectId| {
+            cluster.applied(id.namespace.as_deref(), &id.name).is_some_and(|applied| applied.parent.is_some())
+        };
+        !by.is_some_and(|by| stays(base, &by.id) && self.head.is_some_and(|head| stays(head, &by.id)))
     }
 
     /// The ref of this repository that has to move before an effect happens.
@@ -538,7 +546,7 @@ fn pairs<'w>(base_world: &'w World, head_world: &'w World) -> Vec<Pair<'w>> {
         .into_iter()
         .map(|(name, (base, head))| {
             let (before, mut after) = one_each(&placed(base_world, base), &placed(head_world, head));
-            let standstills = builds::keep(base, head_world, head, &before, &mut after);
+            let standstills = builds::keep((base_world, base), head_world, head, &before, &mut after);
             let failed_before = base.map(|base| builds::failing(base_world, base)).unwrap_or_default();
             let repaired = builds::repaired_ones(&failed_before, &standstills, head);
             let rendered = rendered::Rendered::of((base_world, base), (head_world, head), [&before, &after]);

@@ -8,7 +8,7 @@ use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, is_forced, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
-use super::removal::{below, by_applier, by_name, emptied, namespace_now, removal, rename, renames};
+use super::removal::{ByName, below, by_applier, by_name, emptied, namespace_now, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity, waits};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
@@ -32,13 +32,14 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
             _ => {}
         }
     }
+    let coming = by_name(&added);
+    drop_never_applied(pair, &mut removed, &coming);
     let renamed = renames(&removed, &added);
     let old_names: FxHashSet<*const Effective> =
         renamed.values().map(|old| std::ptr::from_ref(old.object)).collect();
     let is_renamed = |old: &Placed<'_>| old_names.contains(&std::ptr::from_ref(old.object));
     // What has another name now is told by itself.
     let inside = by_applier(removed.iter().map(|(_, old)| *old).filter(|old| !is_renamed(old)));
-    let coming = by_name(&added);
     let gone: BTreeSet<&ObjectId> = removed
         .iter()
         .filter(|(key, placed)| *key.0 == ApplyTarget::Local && kinds::is_kustomization(&placed.object.id))
@@ -52,22 +53,9 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     out.extend(moves::effects(pair));
     out.extend(validity::by_version(pair));
     let taken = operator::taken_over(pair, &removed);
-    let with_namespaces: BTreeSet<&ObjectId> = pair
-        .before
-        .values()
-        .filter(|placed| placed.object.id.namespace.is_some())
-        .filter_map(|placed| Some(&placed.kustomization?.id))
-        .collect();
-    // Whoever gives one to an object itself says that nothing else did.
-    let was_never_applied = |key: &Key<'_>, old: &Placed<'_>| {
-        let (Some(base), Some(by)) = (pair.base, old.kustomization) else { return false };
-        (with_namespaces.contains(&by.id) || namespace_now(old, key, &coming).is_some())
-            && lacks_namespace(base, old.object, by, old.target)
-    };
     let is_taken = |id: &ObjectId| taken.as_ref().is_some_and(|(_, ids)| ids.contains(id));
     for (key, before) in &removed {
-        let is_nothing = is_taken(&before.object.id) || is_renamed(before) || was_never_applied(key, before);
-        if is_nothing || may_be_made(pair, before) {
+        if is_taken(&before.object.id) || is_renamed(before) || may_be_made(pair, before) {
             continue;
         }
         // What a removed Kustomization applied is told with it.
@@ -90,6 +78,31 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
         }
     }
     out
+}
+
+/// Takes away objects that lack the namespace their kind lies in: nothing of them was ever in the
+/// cluster.
+fn drop_never_applied<'w>(
+    pair: &Pair<'w>,
+    removed: &mut Vec<(&Key<'w>, &Placed<'w>)>,
+    coming: &ByName<'_, 'w>,
+) {
+    let Some(base) = pair.base.filter(|_| removed.iter().any(|(_, old)| old.object.id.namespace.is_none()))
+    else {
+        return;
+    };
+    let with_namespaces: BTreeSet<&ObjectId> = pair
+        .before
+        .values()
+        .filter(|placed| placed.object.id.namespace.is_some())
+        .filter_map(|placed| Some(&placed.kustomization?.id))
+        .collect();
+    removed.retain(|(key, old)| {
+        let Some(by) = old.kustomization else { return true };
+        // Whoever gives one to an object itself says that nothing else did.
+        let is_alone = with_namespaces.contains(&by.id) || namespace_now(old, key, coming).is_some();
+        !(is_alone && lacks_namespace(base, old.object, by, old.target))
+    });
 }
 
 /// Kustomizations of both sides of which nothing is left, with what they applied

@@ -38,7 +38,7 @@ pub(crate) mod versions;
 
 pub(crate) use coverage::Unapplied;
 pub(crate) use entry::suggestions;
-pub(crate) use entry_point::{Form, Unsettled, called_by, source_of};
+pub(crate) use entry_point::{Form, Unsettled, called_by, clean_path, source_of};
 pub(crate) use inventory::{Lookup, UnseenMaker, UnseenMakerKind};
 pub(crate) use source::TreeOf;
 

@@ -82,11 +82,14 @@ fn templates_read_the_files_of_an_archive_as_of_its_folder() {
                lines: {{ .Files.Lines \"docs/marked.txt\" | toJson }}\n\
                json: {{ (.Files.Get \"tests/t.json\" | fromJson).t }}\n\
                data:\n{{ (.Files.Glob \"docs/*\").AsConfig | indent 2 }}\n\
-               secret:\n{{ (.Files.Glob \"**.md\").AsSecrets | indent 2 }}\n\
+               secret:\n{{ (.Files.Glob \"*.md\").AsSecrets | indent 2 }}\n\
                names: [{{ range $name, $_ := .Files }}{{ $name }}, {{ end }}]\n";
+    // Longer than a header of tar holds: what says the name stands before the file.
+    let long = format!("docs/{}.md", "long".repeat(26));
     let inner =
         ("charts/db/templates/map.yaml", "kind: Secret\nof: {{ .Files.Get \"ci/values.yaml\" | quote }}");
-    let files = [&[OWN, VALUES, INNER, inner, ("templates/map.yaml", map)][..], &FILES].concat();
+    let long = (&*long, "behind its name\n");
+    let files = [&[OWN, VALUES, INNER, long, inner, ("templates/map.yaml", map)][..], &FILES].concat();
     let out = equal("files", "web", &files);
     for expected in [
         "read: \"---\\nread\\n---\\nme\\n\"",
@@ -96,7 +99,9 @@ fn templates_read_the_files_of_an_archive_as_of_its_folder() {
         "a.txt: |\n    first",
         "README.md: LS0tCnJlYWQKLS0tCm1lCg==",
         "of: \"of: db\\n\"",
-        "names: [README.md, docs/a.txt, docs/empty.txt, docs/marked.txt, tests/t.json, ]",
+        "names: [README.md, docs/a.txt, docs/empty.txt, docs/longlong",
+        "marked.txt: |\n",
+        "longlong.md: |\n    behind its name",
     ] {
         assert!(out.contains(expected), "{expected}: {out}");
     }

@@ -149,7 +149,7 @@ fn what_a_resource_set_makes_no_longer_is_deleted() {
 
 #[test]
 fn what_only_bootstrap_applies() {
-    assert_eq!(told("bootstrap.md"), 5);
+    assert_eq!(told("bootstrap.md"), 8);
 }
 
 /// Letters and digits, for a comparison of formats.
