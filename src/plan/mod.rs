@@ -9,6 +9,7 @@
 mod builds;
 mod causes;
 mod chart_values;
+mod class;
 mod equal;
 mod events;
 mod fate;

@@ -9,7 +9,7 @@ use super::fate::{by_its_old_spec, is_forced, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
 use super::removal::{ByName, below, by_applier, by_name, emptied, namespace_now, removal, rename, renames};
-use super::{Effect, Key, Pair, Placed, Side, moves, operator, refused, validity, waits};
+use super::{Effect, Key, Pair, Placed, Side, class, moves, operator, refused, validity, waits};
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
@@ -197,7 +197,7 @@ fn both(
         out.push(effect);
         return;
     }
-    let class = class_of(id, &changes);
+    let class = class::told(pair, (old, new), id, &changes);
     let decisive = changes.iter().find(|change| class.decides(&change.path)).unwrap_or(first);
     let mut effect = Effect::new(pair, class.kind, id);
     effect.target = after.target.clone();
@@ -486,7 +486,7 @@ fn values_from(pair: &Pair<'_>, before: &Placed<'_>, after: &Placed<'_>) -> Opti
     }
     let (old, new) = (before.object.node.get_ref(), after.object.node.get_ref());
     let own = compare(old, new);
-    if class_of(id, &own).kind == EffectKind::ReleaseUpgrade {
+    if class::told(pair, (old, new), id, &own).kind == EffectKind::ReleaseUpgrade {
         return None;
     }
     for (index, entry) in new.items_at("/spec/valuesFrom").enumerate() {
@@ -538,79 +538,6 @@ fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {
         || path.starts_with("/metadata/annotations/event.toolkit.fluxcd.io~1")
         || path.starts_with("/metadata/annotations/open.gate.fluxcd.io~1")
         || path.starts_with("/metadata/annotations/close.gate.fluxcd.io~1")
-}
-
-/// What the controllers make of a change.
-pub(super) struct ChangeClass {
-    pub(super) kind: EffectKind,
-    pub(super) reason: &'static str,
-    pub(super) prefixes: &'static [&'static str],
-}
-
-impl ChangeClass {
-    pub(super) fn decides(&self, path: &str) -> bool {
-        self.prefixes.iter().any(|prefix| path.starts_with(prefix))
-    }
-}
-
-pub(super) fn class_of(id: &ObjectId, changes: &[FieldChange]) -> ChangeClass {
-    const TEMPLATE: &[&str] = &["/spec/template", "/spec/jobTemplate"];
-    const RELEASE: &[&str] =
-        &["/spec/chart", "/spec/chartRef", "/spec/values", "/spec/valuesFrom", "/spec/postRenderers"];
-    const SOURCE_FIELDS: &[&str] = &[
-        "/spec/ref",
-        "/spec/url",
-        "/spec/endpoint",
-        "/spec/bucketName",
-        "/spec/sourceRef",
-        "/spec/path",
-        "/spec/chart",
-        "/spec/version",
-    ];
-    const QUIET: &[&str] = &[
-        "/spec/interval",
-        "/spec/timeout",
-        "/spec/retryInterval",
-        "/metadata/annotations",
-        "/metadata/labels",
-    ];
-    let any = |prefixes: &[&str]| {
-        changes.iter().any(|change| prefixes.iter().any(|prefix| change.path.starts_with(prefix)))
-    };
-    let workload = matches!(
-        (id.group(), &*id.kind),
-        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("", "ReplicationController")
-    );
-    if workload && any(TEMPLATE) {
-        return ChangeClass {
-            kind: EffectKind::WorkloadRollout,
-            reason: "its pod template changed: Pods are replaced",
-            prefixes: TEMPLATE,
-        };
-    }
-    if kinds::is_helm_release(id) && any(RELEASE) {
-        return ChangeClass {
-            kind: EffectKind::ReleaseUpgrade,
-            reason: "the release is upgraded",
-            prefixes: RELEASE,
-        };
-    }
-    if (id.group() == SOURCE || kinds::is_kustomization(id)) && any(SOURCE_FIELDS) {
-        return ChangeClass {
-            kind: EffectKind::SourceChange,
-            reason: "its manifests or charts come from elsewhere",
-            prefixes: SOURCE_FIELDS,
-        };
-    }
-    let only_quiet = changes.iter().all(|change| QUIET.iter().any(|prefix| change.path.starts_with(prefix)));
-    if kinds::of(id).is_some() && only_quiet && any(&QUIET[..3]) {
-        return ChangeClass {
-            kind: EffectKind::ReconcileOnly,
-            reason: "it reconciles at another pace",
-            prefixes: &QUIET[..3],
-        };
-    }
-    ChangeClass { kind: EffectKind::Changed, reason: "applied with new values", prefixes: &[] }
 }
 
 pub(super) fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {

@@ -3,9 +3,9 @@
 use super::equal::compare_objects;
 use super::fate::is_suspended;
 use super::fields::FieldChange;
-use super::objects::{class_of, fill, rollout_words};
+use super::objects::{fill, rollout_words};
 use super::release_words::{is_version_label, only_checksums, way_out};
-use super::{Effect, Pair, Placed, Side, refused};
+use super::{Effect, Pair, Placed, Side, class, refused};
 use crate::model::EffectKind;
 use crate::world::releases::Release;
 use serde_json::json;
@@ -51,7 +51,7 @@ pub(super) fn changed(
         effect.details.insert("refusal".to_owned(), refused::details(&refusal));
         return Some(effect);
     }
-    let class = class_of(id, &changes);
+    let class = class::of(id, &changes);
     let decides = |change: &&FieldChange| class.decides(&change.path);
     let content = |change: &&FieldChange| !is_version_label(&change.path);
     let decisive = changes.iter().filter(decides).find(content).or(changes.iter().find(decides));

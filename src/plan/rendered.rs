@@ -26,6 +26,8 @@ pub(super) struct Rendered<'w> {
     pub(super) after: RenderedObjects<'w>,
     /// Keys of both sides by the release that makes them.
     by_release: BTreeMap<&'w ObjectId, BTreeSet<Key<'w>>>,
+    /// Releases that ask for the same chart on both sides.
+    same_charts: BTreeSet<&'w ObjectId>,
 }
 
 impl<'w> Rendered<'w> {
@@ -47,7 +49,15 @@ impl<'w> Rendered<'w> {
         for (key, (_, release)) in before.iter().chain(&after) {
             by_release.entry(&release.id).or_default().insert(*key);
         }
-        Rendered { before, after, by_release }
+        let twins: BTreeMap<&ObjectId, &Release> = old.iter().map(|release| (&release.id, release)).collect();
+        let is_same = |new: &&Release| twins.get(&new.id).is_some_and(|old| new.asks_for_the_chart_of(old));
+        let same_charts = new.iter().filter(is_same).map(|release| &release.id).collect();
+        Rendered { before, after, by_release, same_charts }
+    }
+
+    /// Whether a release asks for the same chart on both sides.
+    pub(super) fn has_same_chart(&self, id: &ObjectId) -> bool {
+        self.same_charts.contains(id)
     }
 
     /// Whether what a release of the base makes is known.

@@ -416,7 +416,7 @@ impl Wish<'_> {
                 let is_free = is_free && !rendered.asks_api_versions();
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
-                let written = (!self.asked.has_suffix).then_some(rendered.digest);
+                let written = rendered.digest.filter(|_| !self.asked.has_suffix);
                 let run = rendered.touched(&self.values.value).map(|touched| ChartRun { touched, written });
                 (ChartOutcome::Rendered(made), run, is_free)
             }

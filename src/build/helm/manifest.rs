@@ -6,7 +6,8 @@ use super::coalesce::Warning;
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::value::{Kind, Value};
-use crate::lang::template::read;
+use crate::lang::template::{read_kept, with_stack_beside};
+use crate::lang::yaml::go_compat::Kept;
 use crate::lang::yaml::{FilePath, Node, NodeRef, Stream};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -74,42 +75,73 @@ const EVENTS: [&str; 9] = [
     "test",
 ];
 
-/// The documents of one file, appended to manifests and to hooks; with what they decode to, if
-/// so asked: that takes ten times the memory of the text.
-pub(super) fn sort_file(
-    source: &Arc<str>,
-    written: &str,
+/// Bytes of documents below which one thread reads them as soon as two.
+const MANY: usize = 256 << 10;
+
+/// A document of a file, as it was written.
+type Piece<'w> = (&'w Arc<str>, &'w str, Range<usize>);
+
+/// The documents of files, each as Helm reads it or why it refuses it; with what they decode to, if
+/// so asked: that takes ten times the memory of the text. Of many bytes half is read by another
+/// thread, where there are two.
+pub(super) fn documents(
+    files: &[(Arc<str>, String)],
     (line, has_nodes): (HelmLine, bool),
-    into: &mut RenderedChart,
-) -> Result<(), RenderError> {
-    if source.rsplit('/').next().is_some_and(|base| base.starts_with('_')) || written.trim().is_empty() {
-        return Ok(());
+    threads: usize,
+) -> Vec<Result<ManifestDocument, RenderError>> {
+    let pieces = |(source, written): &'_ (Arc<str>, String)| -> Vec<Range<usize>> {
+        let is_partial = source.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
+        if is_partial || written.trim().is_empty() { Vec::new() } else { cut(written, line) }
+    };
+    let of_file = |file| pieces(file).into_iter().map(|range| (&file.0, file.1.as_str(), range));
+    let all: Vec<Piece<'_>> = files.iter().flat_map(of_file).collect();
+    let read = |pieces: &[Piece<'_>]| -> Vec<_> {
+        pieces.iter().map(|piece| document(piece, (line, has_nodes))).collect()
+    };
+    let bytes: usize = all.iter().map(|(.., range)| range.len()).sum();
+    if threads < 2 || bytes < MANY {
+        return read(&all);
     }
-    for range in cut(written, line) {
-        let text: Arc<str> = written[range.clone()].into();
-        let failed = |why: String| Refusal {
-            is_partial: true,
-            ..Refusal::new(format!("YAML parse error on {source}: {why}"))
-        };
-        let stream = Arc::new(Stream::of(text.clone()));
-        let node = read(stream, FilePath::in_root(source.clone())).map_err(failed)?;
-        let head = Head::read(node.as_ref(), line).map_err(failed)?;
-        let hook = match head.annotations.get(HOOK) {
-            None => None,
-            Some(events) => match hook(events, &head) {
-                // One event that Helm doesn't know, and the document is gone.
-                None => {
-                    into.warnings.push(Warning::new(unknown_hook(events, line)));
-                    continue;
-                }
-                hook => hook,
-            },
-        };
-        let list = if hook.is_some() { &mut into.hooks } else { &mut into.manifests };
-        let node = node.filter(|_| has_nodes);
-        list.push(ManifestDocument { source: source.clone(), text, range, head, node, hook });
+    let mut passed = 0;
+    let is_behind = |(.., range): &Piece<'_>| {
+        passed += range.len();
+        passed > bytes / 2
+    };
+    let (first, second) = all.split_at(all.iter().position(is_behind).unwrap_or(all.len()));
+    let mut later = None;
+    let mut found = with_stack_beside(|| read(first), || later = Some(read(second)));
+    found.extend(later.unwrap_or_else(|| read(second)));
+    found
+}
+
+fn document(
+    (source, written, range): &Piece<'_>,
+    (line, has_nodes): (HelmLine, bool),
+) -> Result<ManifestDocument, RenderError> {
+    let text: Arc<str> = written[range.clone()].into();
+    let failed = |why: String| Refusal {
+        is_partial: true,
+        ..Refusal::new(format!("YAML parse error on {source}: {why}"))
+    };
+    let stream = Arc::new(Stream::of(text.clone()));
+    let kept = (!has_nodes).then_some(Head::keeps as Kept);
+    let node = read_kept(stream, FilePath::in_root(Arc::clone(source)), kept).map_err(failed)?;
+    let head = Head::read(node.as_ref(), line).map_err(failed)?;
+    let node = node.filter(|_| has_nodes);
+    Ok(ManifestDocument { source: Arc::clone(source), text, range: range.clone(), head, node, hook: None })
+}
+
+/// Puts a document where it belongs: to what is applied, or to what is run.
+pub(super) fn sort(document: ManifestDocument, line: HelmLine, into: &mut RenderedChart) {
+    let Some(events) = document.head.annotations.get(HOOK) else {
+        into.manifests.push(document);
+        return;
+    };
+    match hook(events, &document.head) {
+        // One event that Helm doesn't know, and the document is gone.
+        None => into.warnings.push(Warning::new(unknown_hook(events, line))),
+        hook => into.hooks.push(ManifestDocument { hook, ..document }),
     }
-    Ok(())
 }
 
 fn unknown_hook(events: &str, line: HelmLine) -> String {
@@ -186,6 +218,15 @@ pub(super) fn cut(written: &str, line: HelmLine) -> Vec<Range<usize>> {
 const METADATA: &str = "struct { Name string \"json:\\\"name\\\"\"; Annotations map[string]string \"json:\\\"annotations\\\"\" }";
 
 impl Head {
+    /// Whether it is made of the value of a key, by the maps around it.
+    fn keeps(depth: usize, key: &str) -> bool {
+        match depth {
+            1 => matches!(&*key.to_lowercase(), "apiversion" | "kind" | "metadata"),
+            2 => matches!(&*key.to_lowercase(), "name" | "annotations"),
+            _ => true,
+        }
+    }
+
     fn read(node: Option<&Node>, line: HelmLine) -> Result<Head, String> {
         let mut head = Head::default();
         let Some(node) = node else { return Ok(head) };

@@ -165,8 +165,8 @@ pub struct RenderedChart {
     pub assumed: Vec<String>,
     /// What each template wrote.
     pub(crate) written: Vec<TemplateOutput>,
-    /// Tells apart what all templates wrote.
-    pub(crate) digest: Digest,
+    /// Tells apart what all templates wrote; nothing where only the text is kept.
+    pub(crate) digest: Option<Digest>,
     /// Where values were written, as the parts count them.
     pub(crate) origins: Vec<Origin>,
     /// The templates, as the parts count them.
@@ -217,6 +217,12 @@ pub fn render(request: &RenderRequest<'_>) -> Result<RenderedChart, RenderError>
     render_unless(request, None).map(Option::unwrap_or_default)
 }
 
+/// [`render`], with what tells its output apart.
+pub(crate) fn render_with_digest(request: &RenderRequest<'_>) -> Result<RenderedChart, RenderError> {
+    // Nothing is written again that nobody knows.
+    render_unless(request, Some(&Digest::default())).map(Option::unwrap_or_default)
+}
+
 /// [`render`]; nothing where templates write again what is known. To cut that into documents
 /// and read them takes as long as to write it.
 ///
@@ -250,7 +256,10 @@ pub(crate) fn render_unless(
         checked.refusal().map_or(Ok(()), Err)?;
         check_cluster(&chart, request)?;
         let (mut rendered, written) = run(request, &chart, &values, &mut engine, &templates)?;
-        if known == Some(&rendered.digest) {
+        if known.is_some() || request.keep != Keep::Text {
+            rendered.digest = Some(digest(&written, &rendered.crds));
+        }
+        if known.is_some() && known == rendered.digest.as_ref() {
             return Ok(None);
         }
         finish(request, &chart, written, &mut rendered)?;
@@ -482,7 +491,6 @@ fn run(
         rendered.questions = Some(questions);
     }
     rendered.crds = crds(chart, chart.name());
-    rendered.digest = digest(&written, &rendered.crds);
     Ok((rendered, written))
 }
 
@@ -548,6 +556,7 @@ fn finish(
 ) -> Result<(), RenderError> {
     let line = request.helm.line;
     let own_notes = format!("{}/templates/NOTES.txt", chart.name());
+    let (mut files, mut broken) = (Vec::with_capacity(written.len()), None);
     for (source, bytes, parts) in written {
         let text = String::from_utf8(bytes);
         if source.ends_with("NOTES.txt") {
@@ -556,13 +565,21 @@ fn finish(
             }
             continue;
         }
-        let text = text.map_err(|error| {
-            let why = not_utf8(error.as_bytes()).unwrap_or_default();
-            let message = format!("YAML parse error on {source}: {why}");
-            Refusal { is_partial: true, ..Refusal::new(message) }
-        })?;
-        manifest::sort_file(&source, &text, (line, request.keep != Keep::Text), rendered)?;
+        match text {
+            Ok(text) => files.push((source.clone(), text)),
+            Err(error) => {
+                let why = not_utf8(error.as_bytes()).unwrap_or_default();
+                broken = Some(format!("YAML parse error on {source}: {why}"));
+                break;
+            }
+        }
         rendered.written.push(TemplateOutput { source, parts });
+    }
+    for document in manifest::documents(&files, (line, request.keep != Keep::Text), request.threads) {
+        manifest::sort(document?, line, rendered);
+    }
+    if let Some(message) = broken {
+        return Err(Refusal { is_partial: true, ..Refusal::new(message) }.into());
     }
     manifest::by_kind(&mut rendered.manifests, line);
     manifest::by_kind(&mut rendered.hooks, line);

@@ -9,7 +9,7 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render, render_unless};
+use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render_unless, render_with_digest};
 use crate::lang::template::helm;
 use crate::lang::template::reads::{self, DataShape, Program};
 use base64::Engine as _;
@@ -224,11 +224,12 @@ pub(super) fn proved_by<T>(
         return dead;
     }
     let with = OnceCell::new();
-    let with = || with.get_or_init(|| render(&RenderRequest { keep: Keep::Text, ..request.clone() }));
+    let with =
+        || with.get_or_init(|| render_with_digest(&RenderRequest { keep: Keep::Text, ..request.clone() }));
     if known.is_none() && matches!(with(), Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
         return dead;
     }
-    let known = known.or_else(|| with().as_ref().ok().map(|with| &with.digest));
+    let known = known.or_else(|| with().as_ref().ok().and_then(|with| with.digest.as_ref()));
     let is_same = |dead: &[T]| {
         let values = lacking(request.values, dead);
         let request = RenderRequest { values: &values, keep: Keep::Text, ..request.clone() };

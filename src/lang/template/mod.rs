@@ -56,7 +56,7 @@ pub(crate) use parse::Parsed;
 pub(crate) use print::float_v as float;
 pub(crate) use quote::go_quote_text as go_quote;
 pub use sigs_yaml::document;
-pub(crate) use sigs_yaml::{not_utf8, read};
+pub(crate) use sigs_yaml::{not_utf8, read, read_kept};
 pub use stack::with_stack;
 pub(crate) use stack::{start_deep, with_stack_beside, with_stack_for, with_stack_while};
 pub use trace::{Condition, Flow, OriginId, Place, TraceSource};

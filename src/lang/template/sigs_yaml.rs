@@ -1,6 +1,6 @@
 //! A YAML text as `sigs.k8s.io/yaml` reads it, with its words for what it refuses.
 
-use crate::lang::yaml::go_compat::{DocumentReader, decode};
+use crate::lang::yaml::go_compat::{DocumentReader, Kept, decode, decode_kept};
 use crate::lang::yaml::{Dialect, FilePath, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
 use std::sync::Arc;
 
@@ -12,6 +12,15 @@ pub fn document(text: &str) -> Result<Option<Node>, String> {
 
 /// As [`document`], of a text that is parsed already, at its place.
 pub(crate) fn read(stream: Arc<Stream>, file: FilePath) -> Result<Option<Node>, String> {
+    read_kept(stream, file, None)
+}
+
+/// As [`read`], for who asks for some of its values alone.
+pub(crate) fn read_kept(
+    stream: Arc<Stream>,
+    file: FilePath,
+    kept: Option<Kept>,
+) -> Result<Option<Node>, String> {
     let text = &*stream.text;
     let failed = |message: String| format!("error converting YAML to JSON: {message}");
     if let Some(error) = stream.errors.iter().find(|error| error.document == 0) {
@@ -21,9 +30,11 @@ pub(crate) fn read(stream: Arc<Stream>, file: FilePath) -> Result<Option<Node>, 
         return Ok(None);
     }
     let source = Arc::new(Source { file, stream: stream.clone(), index: 0, embed: None, via: Vec::new() });
-    decode(&source, DocumentReader::V2)
-        .map(Some)
-        .map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
+    let decoded = match kept {
+        Some(kept) => decode_kept(&source, kept),
+        None => decode(&source, DocumentReader::V2),
+    };
+    decoded.map(Some).map_err(|refusal| failed(refused(&source, &refusal.message, refusal.offset)))
 }
 
 /// Why bytes are no text, or nothing where they are one: the first octet that go-yaml's

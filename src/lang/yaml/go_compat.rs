@@ -8,7 +8,9 @@
 //! `sigs.k8s.io/kustomize/kyaml/kio/byteio_reader.go` (`splitDocuments`).
 
 use super::node::{Built, Entry, Node, NodeRef, Origin, Source, Value};
-use super::resolve::{Dialect, Scalar, ScalarStyle, json_key, json_value, resolve_tagged, timestamp_rfc3339};
+use super::resolve::{
+    Dialect, Scalar, ScalarStyle, json_key, json_value, resolve_plain, resolve_tagged, timestamp_rfc3339,
+};
 use super::tape::{Document, Token, TokenKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -52,7 +54,23 @@ pub fn decode(source: &Arc<Source>, reader: DocumentReader) -> Result<Node, Read
     if source.document().tokens.is_empty() {
         return Ok(Node::scalar(Value::Null, None));
     }
-    let mut decoder = Decoder { source, reader, aliases: FxHashMap::default() };
+    let mut decoder = Decoder { source, reader, aliases: FxHashMap::default(), kept: None, depth: 0 };
+    decoder.node(0, true)
+}
+
+/// Whether the value of a key is asked for, by the maps around it, the root being one.
+pub(crate) type Kept = fn(usize, &str) -> bool;
+
+/// As [`decode`] for [`DocumentReader::V2`], for who reads little of a document: values of keys
+/// that are not asked for are null. What they hold is refused all the same.
+pub(crate) fn decode_kept(source: &Arc<Source>, kept: Kept) -> Result<Node, ReaderRefusal> {
+    let document = source.document();
+    let is_plain = document.anchors.is_empty() && document.tags.is_empty() && !document.merges;
+    if document.tokens.is_empty() || !is_plain {
+        return decode(source, DocumentReader::V2);
+    }
+    let reader = DocumentReader::V2;
+    let mut decoder = Decoder { source, reader, aliases: FxHashMap::default(), kept: Some(kept), depth: 0 };
     decoder.node(0, true)
 }
 
@@ -61,6 +79,10 @@ struct Decoder<'s> {
     reader: DocumentReader,
     /// Decoded targets of aliases.
     aliases: FxHashMap<u32, Node>,
+    /// What is made of values, where not all of it.
+    kept: Option<Kept>,
+    /// Maps around.
+    depth: usize,
 }
 
 /// A map on its way: entries in order, and where those of a key stand. Keys are
@@ -161,10 +183,56 @@ impl Decoder<'_> {
             }
             TokenKind::Mapping => {
                 let mut pairs = Pairs::default();
+                self.depth += 1;
                 self.mapping(at, root, false, &mut pairs)?;
+                self.depth -= 1;
                 Ok(self.built(at, Value::Map(pairs.into_entries().into())))
             }
         }
+    }
+
+    /// Refuse what [`Decoder::node`] refuses, of a document without aliases, merge keys and tags,
+    /// and make nothing of it.
+    fn check(&self, at: u32) -> Result<(), ReaderRefusal> {
+        let token = self.token(at);
+        let is_map = match token.kind {
+            TokenKind::Scalar(ScalarStyle::Plain) => {
+                return match self.plain(at) {
+                    Scalar::Float(_) | Scalar::Timestamp(_) => self.value(at).map(drop),
+                    _ => Ok(()),
+                };
+            }
+            TokenKind::Scalar(_) | TokenKind::Alias => return Ok(()),
+            TokenKind::Sequence => false,
+            TokenKind::Mapping => true,
+        };
+        let mut child = at + 1;
+        while child < token.next {
+            if is_map {
+                self.check_key(child)?;
+                child = self.token(child).next;
+            }
+            self.check(child)?;
+            child = self.token(child).next;
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, at: u32) -> Result<(), ReaderRefusal> {
+        match self.token(at).kind {
+            TokenKind::Scalar(ScalarStyle::Plain) => match json_key(&self.plain(at), self.reader.dialect()) {
+                Ok(_) => Ok(()),
+                Err(message) => self.refuse(at, message),
+            },
+            TokenKind::Scalar(_) => Ok(()),
+            _ => self.refuse(at, "invalid map key"),
+        }
+    }
+
+    /// A plain scalar without a tag.
+    fn plain(&self, at: u32) -> Scalar<'_> {
+        let text = NodeRef::Source(self.source, at).text().unwrap_or_default();
+        resolve_plain(text, self.reader.dialect())
     }
 
     /// What a scalar is in JSON.
@@ -245,8 +313,14 @@ impl Decoder<'_> {
                 Err(message) => return self.refuse(key, message),
             };
             let text: Arc<str> = text.into();
-            let entry =
-                Entry { key: self.built(key, Value::Str(text.clone())), value: self.node(value, false)? };
+            let value = match self.kept {
+                Some(kept) if !kept(self.depth, &text) => {
+                    self.check(value)?;
+                    Node::scalar(Value::Null, None)
+                }
+                _ => self.node(value, false)?,
+            };
+            let entry = Entry { key: self.built(key, Value::Str(text.clone())), value };
             let of_type = scalar.type_name();
             // What is not a number equals nothing, itself neither.
             let is_nan = matches!(scalar, Scalar::Float(value) if value.is_nan());
@@ -586,6 +660,59 @@ mod tests {
         ] {
             for reader in [DocumentReader::V2, DocumentReader::V2Strict, DocumentReader::V3] {
                 assert_eq!(read(text, reader), message, "{reader:?} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_kept_is_refused_all_the_same() {
+        let values = [
+            "1",
+            "x",
+            "",
+            "~",
+            "'.inf'",
+            "{a: [b, {c: d}]}",
+            "[a, [b]]",
+            ".inf",
+            "-.Inf",
+            ".nan",
+            "1e400",
+            "{.nan: 1}",
+            "{1: 1}",
+            "{~: 1}",
+            "{18446744073709551615: 1}",
+            "{[a]: 1}",
+            "{{a: b}: 1}",
+            "{2001-01-01: 1}",
+            "{a: 1, a: .inf}",
+            "[{yes: 1}, {.inf: 1}, {[]: 1}]",
+            "{<<: {a: b}}",
+            "{<<: 1}",
+            "&a {b: .inf}",
+            "!!int x",
+            "{b: !!float x}",
+            "2001-01-01T00:00:00+99:00",
+            "{'': .inf}",
+        ];
+        for value in values {
+            let text = format!("kind: a\nspec: {value}\nmetadata: {{name: b, other: {value}}}\n");
+            let nodes = parse_nodes("t.yaml", &text);
+            let Some(Node::Source(source, _)) = nodes.first() else { panic!("unreadable: {text}") };
+            let kept = |depth: usize, key: &str| match depth {
+                1 => matches!(key, "kind" | "metadata"),
+                _ => key == "name",
+            };
+            let all = decode(source, DocumentReader::V2);
+            match (decode_kept(source, kept), all) {
+                (Ok(some), Ok(all)) => {
+                    for path in ["/kind", "/metadata/name"] {
+                        let text = |node: &Node| node.get_ref().str_at(path).map(|text| text.into_owned());
+                        assert_eq!((text(&some), text(&some).is_some()), (text(&all), true), "{value}");
+                    }
+                }
+                (Err(one), Err(two)) => assert_eq!(one, two, "{value}"),
+                (some, all) => panic!("{value}: {some:?}, {all:?}"),
             }
         }
     }

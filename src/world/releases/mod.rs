@@ -15,7 +15,7 @@ use crate::sources::charts::{Around, Charts, Once};
 use crate::sources::outcome::{ChartObjects, ChartOutcome, NoRelease};
 use crate::sources::release::{name, namespace};
 use crate::sources::render::{Rendering, Wish};
-use crate::sources::request::{self, ChartRequest, ObjectLookup, Unclear};
+use crate::sources::request::{self, Asked, ChartRequest, ObjectLookup, Unclear};
 use crate::sources::resolve::{ChartPlace, FoundChart, Missing, Trees, resolve};
 use crate::sources::values::{self, Values};
 use crate::world::build::BuiltObject;
@@ -204,6 +204,21 @@ impl Release {
             && self.label() == other.label()
             && self.node.get_ref().same_value(other.node.get_ref()) == Certain::Value(true)
             && values(self) == values(other)
+    }
+
+    /// Whether it asks for the chart of another world's release, from wherever: the same
+    /// version at the same URL, whose number ends in nothing of its own.
+    pub(crate) fn asks_for_the_chart_of(&self, other: &Release) -> bool {
+        let (Ok(one), Ok(two)) = (&self.request, &other.request) else { return false };
+        let is_told = match &one.chart {
+            Asked::Named { url, .. } => url.is_some(),
+            Asked::Artifact { .. } => true,
+            // What another source has at this path may be another chart.
+            Asked::Path(_) => one.source == two.source,
+        };
+        // Of values' files a HelmChart's generation is part of the version.
+        let has_files = !one.values_files.is_empty() || !two.values_files.is_empty();
+        is_told && !has_files && one.chart == two.chart && one.has_suffix == two.has_suffix
     }
 
     /// The chart's name and version: those of the chart that is here, else those that are
