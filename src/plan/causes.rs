@@ -7,7 +7,7 @@ use crate::build::kustomize::{FILE_NAMES, FileRole};
 use crate::files::join;
 use crate::lang::yaml::{FilePath, Location, Via, ViaKind};
 use crate::model::{EffectKind, ObjectId};
-use crate::world::{Applied, Cluster, World};
+use crate::world::{Applied, ApplyTarget, Cluster, World};
 use rustc_hash::FxHashMap;
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeSet;
@@ -110,8 +110,28 @@ fn lines(old: &str, new: &str) -> (Vec<Range<u32>>, Vec<Range<u32>>) {
 struct KnownLines {
     /// The changed lines of a build.
     of_builds: FxHashMap<(Side, usize), Vec<Cause>>,
-    /// The lines that its kustomizations have no more.
-    lost: FxHashMap<usize, LostLines>,
+    /// The lines of one side that its kustomizations have there alone, and that name paths.
+    listed: FxHashMap<(Side, usize), ListedLines>,
+}
+
+impl KnownLines {
+    /// The line of one side alone that names the file of an object, or a directory above it.
+    fn listing(
+        &mut self,
+        pair: &Pair<'_>,
+        changes: &Changes,
+        side: Side,
+        placed: &Placed<'_>,
+    ) -> Option<Cause> {
+        let by = placed.kustomization?;
+        let of = (side, std::ptr::from_ref(by) as usize);
+        let listed = self.listed.entry(of).or_insert_with(|| listed_lines(pair, changes, side, by));
+        let files = placed.object.files.iter().filter_map(|(_, location)| location.file.of_root());
+        files.into_iter().find_map(|file| {
+            let above = file.rmatch_indices('/').map(|(at, _)| &file[..at]);
+            std::iter::once(&**file).chain(above).find_map(|path| listed.get(path).cloned())
+        })
+    }
 }
 
 /// Leaves only lines that changed as causes, where any can be told.
@@ -196,14 +216,12 @@ fn around(pair: &Pair<'_>, changes: &Changes, effect: &Effect, known: &mut Known
         stated.into_iter().all(|(_, location)| changes.of(Side::Base, &location.file).is_empty())
     };
     let is_gone = !pair.after.contains_key(&key);
-    if let Some(before) = pair.before.get(&key).filter(|placed| is_gone && is_stated(placed))
-        && let Some(by) = before.kustomization
-    {
-        let of = std::ptr::from_ref(by) as usize;
-        let lost = known.lost.entry(of).or_insert_with(|| lost_lines(pair, changes, by));
-        if let Some(taken_off) = taken_off(lost, before) {
-            return vec![taken_off];
-        }
+    let before = pair.before.get(&key).filter(|placed| is_gone && is_stated(placed));
+    let taken_off = before.and_then(|placed| known.listing(pair, changes, Side::Base, placed));
+    let is_new = !pair.before.contains_key(&key);
+    let after = pair.after.get(&key).filter(|_| is_new);
+    if let Some(cause) = taken_off.or_else(|| put_on(pair, changes, known, after?)) {
+        return vec![cause];
     }
     for (_, _, placed) in &sides {
         let files = placed.iter().flat_map(|placed| &placed.object.files);
@@ -231,31 +249,41 @@ fn around(pair: &Pair<'_>, changes: &Changes, effect: &Effect, known: &mut Known
     Vec::new()
 }
 
-/// The lines that kustomizations of a build have no more, by the paths that they named.
-type LostLines = FxHashMap<String, Cause>;
-
-/// The line of a kustomization that named the file of an object, or a directory above it,
-/// and that is gone.
-fn taken_off(lost: &LostLines, placed: &Placed<'_>) -> Option<Cause> {
-    let files = placed.object.files.iter().filter_map(|(_, location)| location.file.of_root());
-    files.into_iter().find_map(|file| {
-        let above = file.rmatch_indices('/').map(|(at, _)| &file[..at]);
-        std::iter::once(&**file).chain(above).find_map(|path| lost.get(path).cloned())
-    })
+/// What made an object new that was written before: the line that names its file, or what made
+/// the Kustomization new that applies it.
+fn put_on(pair: &Pair<'_>, changes: &Changes, known: &mut KnownLines, after: &Placed<'_>) -> Option<Cause> {
+    let mut placed = after;
+    for _ in 0..64 {
+        if let Some(listed) = known.listing(pair, changes, Side::Head, placed) {
+            return Some(listed);
+        }
+        let by = placed.kustomization?;
+        let key = (&ApplyTarget::Local, by.id.named());
+        placed = pair.after.get(&key).filter(|_| !pair.before.contains_key(&key))?;
+        let place = placed.object.node.get_ref().location_at("/metadata/name");
+        if let Some(location) = place.filter(|place| changes.holds(Side::Head, place)) {
+            return Some(Cause { location, side: Side::Head });
+        }
+    }
+    None
 }
 
-fn lost_lines(pair: &Pair<'_>, changes: &Changes, by: &Applied) -> LostLines {
-    let mut found = LostLines::default();
+/// Lines of kustomizations by the paths that they name.
+type ListedLines = FxHashMap<String, Cause>;
+
+fn listed_lines(pair: &Pair<'_>, changes: &Changes, side: Side, by: &Applied) -> ListedLines {
+    let world = if side == Side::Base { pair.base_world } else { pair.head_world };
+    let mut found = ListedLines::default();
     for file in &by.files_read {
         let Some(path) = file.of_root() else { continue };
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let lost = changes.of(Side::Base, file);
-        if lost.is_empty() || !FILE_NAMES.contains(&name) {
+        let own = changes.of(side, file);
+        if own.is_empty() || !FILE_NAMES.contains(&name) {
             continue;
         }
-        let snapshot = &pair.base_world.snapshot;
+        let snapshot = &world.snapshot;
         let Some(stream) = snapshot.find(file).and_then(|file| snapshot.stream(file)) else { continue };
-        for range in lost {
+        for range in own {
             let mut start = range.start;
             let text = stream.text.get(range.start as usize..range.end as usize).unwrap_or_default();
             for line in text.split_inclusive('\n') {
@@ -268,7 +296,7 @@ fn lost_lines(pair: &Pair<'_>, changes: &Changes, by: &Applied) -> LostLines {
                 start += line.len() as u32;
                 if let Some(listed) = listed(line).and_then(|entry| join(directory, entry)) {
                     let listed = listed.trim_end_matches('/').to_owned();
-                    found.entry(listed).or_insert(Cause { location: place, side: Side::Base });
+                    found.entry(listed).or_insert(Cause { location: place, side });
                 }
             }
         }
