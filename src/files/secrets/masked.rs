@@ -18,6 +18,11 @@ pub(crate) fn is_shown(pointer: &str) -> bool {
     matches!(pointer, "/apiVersion" | "/kind" | "/type" | "/metadata/name" | "/metadata/namespace")
 }
 
+/// Whether a value is a label: words that other objects are called by, too.
+fn is_label(pointer: &str) -> bool {
+    pointer.starts_with("/metadata/labels/")
+}
+
 /// The part of a JSON Pointer into a Secret that names fields and keys: below them
 /// everything is a value.
 pub(crate) fn shown_path(pointer: &str) -> String {
@@ -157,7 +162,7 @@ fn values(
         for item in node.items() {
             values(item, &pointer_join(pointer, "-"), of_secret, snapshot, words);
         }
-    } else if (of_secret && !is_shown(pointer)) || is_hidden(node, snapshot) {
+    } else if (of_secret && !is_shown(pointer) && !is_label(pointer)) || is_hidden(node, snapshot) {
         let text = node.text().filter(|text| !text.is_empty());
         words.extend(text.map(|text| HiddenValue { text: text.into_owned().into(), everywhere: false }));
     }
