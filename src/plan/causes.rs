@@ -218,8 +218,10 @@ fn around(pair: &Pair<'_>, changes: &Changes, effect: &Effect, known: &mut Known
     let is_gone = !pair.after.contains_key(&key);
     let before = pair.before.get(&key).filter(|placed| is_gone && is_stated(placed));
     let taken_off = before.and_then(|placed| known.listing(pair, changes, Side::Base, placed));
-    let is_new = !pair.before.contains_key(&key);
-    let after = pair.after.get(&key).filter(|_| is_new);
+    // What something else applies from now on is new there.
+    let by = |placed: &Placed<'_>| placed.kustomization.map(|by| by.id.clone());
+    let is_new = |after: &&Placed<'_>| pair.before.get(&key).is_none_or(|before| by(before) != by(after));
+    let after = pair.after.get(&key).filter(is_new);
     if let Some(cause) = taken_off.or_else(|| put_on(pair, changes, known, after?)) {
         return vec![cause];
     }
@@ -249,8 +251,8 @@ fn around(pair: &Pair<'_>, changes: &Changes, effect: &Effect, known: &mut Known
     Vec::new()
 }
 
-/// What made an object new that was written before: the line that names its file, or what made
-/// the Kustomization new that applies it.
+/// What made an object new to who applies it, though it was written before: the line that names
+/// its file, or what made the Kustomization new that applies it.
 fn put_on(pair: &Pair<'_>, changes: &Changes, known: &mut KnownLines, after: &Placed<'_>) -> Option<Cause> {
     let mut placed = after;
     for _ in 0..64 {
