@@ -11,7 +11,7 @@ use crate::build::kustomize::ErrorClass;
 use crate::build::substitute::{BadVariable, ProblemKind};
 use crate::config::Feature;
 use crate::lang::yaml::Location;
-use crate::model::{EffectKind, ObjectId, kinds};
+use crate::model::{EffectKind, Object, ObjectId, kinds};
 use crate::world::build::{BuildFailure, FailureKind};
 use crate::world::{Applied, Cluster, Effective, Outcome, World, clean_path};
 use serde_json::json;
@@ -147,10 +147,21 @@ fn misled<'w>(
 pub(super) fn root_path(base: &Cluster, world: &World) -> Option<(String, Option<Location>)> {
     let root = base.applied.first()?;
     let file = base.location.as_ref()?.file.of_root()?;
-    let stated = world.snapshot.objects_in(file).iter().find(|object| object.id == root.id)?;
+    let objects = world.snapshot.objects_in(file);
+    let own = objects.iter().find(|object| object.id == root.id).map(|object| (object, "/spec/path"));
+    // The operator makes the root of what its instance says.
+    let is_instance = |object: &&Object| {
+        let namespace = object.id.namespace.as_deref();
+        object.id.is(kinds::OPERATOR, "FluxInstance")
+            && (namespace.is_none() || namespace == root.id.namespace.as_deref())
+    };
+    let of_instance = || objects.iter().find(is_instance).map(|object| (object, "/spec/sync/path"));
+    let (stated, field) = own.or_else(of_instance)?;
     let node = stated.node.get_ref();
-    let path = clean_path(&node.str_at("/spec/path")?);
-    (!path.is_empty()).then(|| (path, node.location_at("/spec/path")))
+    // A variable's value is not looked for.
+    let path = node.str_at(field).filter(|path| !path.contains("${"))?;
+    let path = clean_path(&path);
+    (!path.is_empty()).then(|| (path, node.location_at(field)))
 }
 
 /// What Kustomizations at a standstill do to the cluster, where they weren't
