@@ -213,8 +213,8 @@ impl Release {
         let is_told = match &one.chart {
             Asked::Named { url, .. } => url.is_some(),
             Asked::Artifact { .. } => true,
-            // What another source has at this path may be another chart.
-            Asked::Path(_) => one.source == two.source,
+            // What lies at a path changes with its tree.
+            Asked::Path(_) => false,
         };
         // Of values' files a HelmChart's generation is part of the version.
         let has_files = !one.values_files.is_empty() || !two.values_files.is_empty();
