@@ -68,8 +68,8 @@ fn is_same_place(change: &FieldChange, old: NodeRef<'_>, new: NodeRef<'_>) -> bo
 }
 
 /// The full reference that a GitRepository follows; nothing where it follows a commit, a
-/// range of tags or what the server calls its branch.
-/// Source: fluxcd/pkg `git/gogit/clone.go` (`Clone`): the order of the fields.
+/// range of tags, or names none.
+/// Source: fluxcd/pkg `git/gogit/client.go` (`Clone`): the order of the fields.
 fn git_reference(source: NodeRef<'_>) -> Option<String> {
     let reference =
         source.at("/spec/ref").filter(|_| source.str_at("/kind").as_deref() == Some("GitRepository"))?;
