@@ -25,6 +25,7 @@ use crate::world::{Effective, Outcome as BuildOutcome, World};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -410,21 +411,25 @@ fn judge_absences(world: &World, checked: &mut Checked) {
 }
 
 /// One finding for one text: those of the same rule, bytes and field in several
-/// clusters or objects become one, with the message of the first.
+/// clusters or objects become one, with the message of the first of the most severe. What
+/// is less severe elsewhere is said behind it.
 fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
     sort(&mut findings);
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
     let mut known: FxHashMap<_, usize> = FxHashMap::default();
-    let mut several: Vec<bool> = Vec::new();
+    let mut several: FxHashMap<usize, Vec<Milder>> = FxHashMap::default();
     for finding in findings {
         let Location { file, start, end, .. } = &finding.location;
         let text = (file.clone(), *start, *end);
         let field = (finding.path.clone(), finding.values_path.clone());
         match known.entry((text, finding.rule.id, field, finding.value.clone())) {
             Entry::Occupied(at) => {
+                let milder = several.entry(*at.get()).or_default();
                 let first = &mut merged[*at.get()];
-                several[*at.get()] = true;
-                first.level = first.level.max(finding.level);
+                if finding.level < first.level {
+                    milder.push(Milder { clusters: finding.clusters.clone(), why: finding.why });
+                }
                 first.objects.extend(finding.objects);
                 first.clusters.extend(finding.clusters);
                 first.related.extend(finding.related);
@@ -432,17 +437,41 @@ fn merge(mut findings: Vec<Finding>) -> Vec<Finding> {
             Entry::Vacant(free) => {
                 free.insert(merged.len());
                 merged.push(finding);
-                several.push(false);
             }
         }
     }
-    for (finding, _) in merged.iter_mut().zip(several).filter(|(_, several)| *several) {
+    for (at, milder) in several {
+        let finding = &mut merged[at];
         keep_first(&mut finding.objects);
         keep_first(&mut finding.related);
         finding.clusters.sort();
         finding.clusters.dedup();
+        say_where_milder(finding, &milder);
     }
+    sort(&mut merged);
     merged
+}
+
+/// A finding that became part of a more severe one.
+struct Milder {
+    clusters: Vec<Arc<str>>,
+    why: String,
+}
+
+/// What happens in the clusters in which less happens.
+fn say_where_milder(finding: &mut Finding, milder: &[Milder]) {
+    let mut told: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for Milder { clusters, why } in milder.iter().filter(|milder| milder.why != finding.why) {
+        told.entry(why).or_default().extend(clusters.iter().map(|cluster| &**cluster));
+    }
+    for (why, clusters) in told {
+        let place = match &*clusters.into_iter().collect::<Vec<_>>() {
+            [] => continue,
+            [one] => format!("cluster {one}"),
+            many => format!("clusters {}", many.join(", ")),
+        };
+        finding.why = format!("{}; in {place}: {why}", finding.why);
+    }
 }
 
 /// Leave out what is equal to something before it.

@@ -821,3 +821,61 @@ fn an_annotation_holds_an_upgrade_from_cluster_api_1_10_on() {
         assert_eq!(first["reason"].to_string().contains(held_by), held, "{minor}: {first}");
     }
 }
+
+/// Two clusters that apply one text, whose FluxInstances ask for these versions of Flux.
+fn substituting(versions: [&str; 2]) -> Scratch {
+    let instance = |name: &str, version: &str| {
+        format!(
+            "apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {{name: flux, namespace: flux-system}}
+spec:
+  distribution: {{version: {version}, registry: ghcr.io/fluxcd}}
+  sync: {{kind: GitRepository, url: 'https://example.com/o/r', ref: refs/heads/main, path: clusters/{name}}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: flux-system}}
+spec:
+  interval: 1h
+  path: ./apps
+  prune: true
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+  postBuild: {{substitute: {{region: eu}}}}
+"
+        )
+    };
+    Scratch::new(&[
+        ("clusters/a/flux.yaml", &instance("a", versions[0])),
+        ("clusters/b/flux.yaml", &instance("b", versions[1])),
+        (
+            "apps/settings.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: apps}\ndata: {zone: \"${zone}\"}\n",
+        ),
+    ])
+}
+
+/// The most severe is told of one text, and what happens in the other cluster beside it.
+#[test]
+fn one_text_in_clusters_of_two_versions_is_told_for_each() {
+    let fails = "the build of Kustomization flux-system/apps fails, so nothing of it is applied";
+    let emptied = "it is replaced by nothing; from Flux 2.9 the build fails instead";
+    for (versions, level, why) in [
+        (["2.8.1", "2.9.0"], "error", format!("{fails}; in cluster a: {emptied}")),
+        (["2.9.0", "2.8.1"], "error", format!("{fails}; in cluster b: {emptied}")),
+        (["2.9.0", "2.9.4"], "error", fails.to_owned()),
+        (["2.7.0", "2.8.1"], "warning", emptied.to_owned()),
+    ] {
+        let answer = substituting(versions).forebay(&["lint", "--format", "json"]).json();
+        let found: Vec<&Value> = answer["findings"]
+            .as_array()
+            .expect("findings")
+            .iter()
+            .filter(|finding| finding["rule"] == "undefined-substitution")
+            .collect();
+        assert_eq!(found.len(), 1, "{versions:?}: {found:?}");
+        assert_eq!(found[0]["clusters"], json!(["a", "b"]), "{versions:?}");
+        assert_eq!(found[0]["level"], level, "{versions:?}");
+        assert_eq!(found[0]["why"], why.as_str(), "{versions:?}");
+    }
+}

@@ -2,12 +2,14 @@
 //! Source: fluxcd/pkg `kustomize/kustomize_varsub.go` and `envsubst`; the gate
 //! `StrictPostBuildSubstitutions` of kustomize-controller.
 
-use super::{appliers, post_build, title};
+use super::{post_build, title};
 use crate::build::substitute::ProblemKind;
 use crate::config::Feature;
 use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
-use std::collections::BTreeMap;
+use crate::world::{Applied, Cluster, Effective};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-substitution",
@@ -29,9 +31,25 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     if effective.problems.is_empty() {
         return;
     }
-    let appliers = appliers(view);
-    let Some((cluster, applied)) = appliers.first() else { return };
-    let strict = cluster.settings.feature(Feature::StrictSubstitution).value;
+    // One text is read by clusters that make different things of it.
+    for strict in [Some(true), Some(false), None] {
+        let is_so = |cluster: &Cluster| cluster.settings.feature(Feature::StrictSubstitution).value == strict;
+        let mut appliers = view.appliers().filter(|(cluster, _)| is_so(cluster)).peekable();
+        if let Some((_, applied)) = appliers.peek().copied() {
+            let clusters = appliers.filter_map(|(cluster, _)| cluster.name.clone()).collect();
+            told(view, effective, (strict, applied), &clusters, report);
+        }
+    }
+}
+
+/// What the clusters say that read it in one way, by the first of the Kustomizations that apply it.
+fn told<'a>(
+    view: &ObjectView<'a>,
+    effective: &Effective,
+    (strict, applied): (Option<bool>, &'a Applied),
+    clusters: &BTreeSet<Arc<str>>,
+    report: &mut Reporter<'_>,
+) {
     let defined = view.variables(applied);
     // One text that uses a variable many times, as dashboards do, has one defect.
     let mut places: BTreeMap<(&str, &str), Vec<Location>> = BTreeMap::new();
@@ -68,6 +86,7 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             ),
         };
         let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined{more}")));
+        finding.clusters = clusters.iter().cloned().collect();
         finding.claims_absence().level(level).why(why).help(help).object(view.id).field(pointer, name);
         if let Some(place) = post_build(applied) {
             finding.related(format!("the variables of {}", applied.id), place);
