@@ -4,6 +4,7 @@ use super::{Level, Rule};
 use crate::lang::yaml::edit::{self, Operation, Wanted};
 use crate::lang::yaml::{Location, NodeRef, Source, WorkPath};
 use crate::model::ObjectId;
+use crate::world::Cluster;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -150,6 +151,17 @@ impl Finding {
     /// as not checked in a guessed one.
     pub fn claims_absence(&mut self) -> &mut Finding {
         self.absence = true;
+        self
+    }
+
+    /// It is true of these clusters alone; else of all that hold the object.
+    pub(crate) fn of_clusters<'c>(
+        &mut self,
+        clusters: impl IntoIterator<Item = &'c Cluster>,
+    ) -> &mut Finding {
+        self.clusters.extend(clusters.into_iter().filter_map(|cluster| cluster.name.clone()));
+        self.clusters.sort();
+        self.clusters.dedup();
         self
     }
 

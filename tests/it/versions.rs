@@ -823,7 +823,7 @@ fn an_annotation_holds_an_upgrade_from_cluster_api_1_10_on() {
 }
 
 /// Two clusters that apply one text, whose FluxInstances ask for these versions of Flux.
-fn substituting(versions: [&str; 2]) -> Scratch {
+fn two_clusters(versions: [&str; 2], text: &str) -> Scratch {
     let instance = |name: &str, version: &str| {
         format!(
             "apiVersion: fluxcd.controlplane.io/v1
@@ -848,11 +848,14 @@ spec:
     Scratch::new(&[
         ("clusters/a/flux.yaml", &instance("a", versions[0])),
         ("clusters/b/flux.yaml", &instance("b", versions[1])),
-        (
-            "apps/settings.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: apps}\ndata: {zone: \"${zone}\"}\n",
-        ),
+        ("apps/app.yaml", text),
     ])
+}
+
+fn findings_of(rule: &str, scratch: &Scratch) -> Vec<Value> {
+    let answer = scratch.forebay(&["lint", "--format", "json"]).json();
+    let all = answer["findings"].as_array().expect("findings");
+    all.iter().filter(|finding| finding["rule"] == rule).cloned().collect()
 }
 
 /// The most severe is told of one text, and what happens in the other cluster beside it.
@@ -860,22 +863,92 @@ spec:
 fn one_text_in_clusters_of_two_versions_is_told_for_each() {
     let fails = "the build of Kustomization flux-system/apps fails, so nothing of it is applied";
     let emptied = "it is replaced by nothing; from Flux 2.9 the build fails instead";
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: apps}\ndata: {zone: \"${zone}\"}\n";
     for (versions, level, why) in [
         (["2.8.1", "2.9.0"], "error", format!("{fails}; in cluster a: {emptied}")),
         (["2.9.0", "2.8.1"], "error", format!("{fails}; in cluster b: {emptied}")),
         (["2.9.0", "2.9.4"], "error", fails.to_owned()),
         (["2.7.0", "2.8.1"], "warning", emptied.to_owned()),
     ] {
-        let answer = substituting(versions).forebay(&["lint", "--format", "json"]).json();
-        let found: Vec<&Value> = answer["findings"]
-            .as_array()
-            .expect("findings")
-            .iter()
-            .filter(|finding| finding["rule"] == "undefined-substitution")
-            .collect();
+        let found = findings_of("undefined-substitution", &two_clusters(versions, text));
         assert_eq!(found.len(), 1, "{versions:?}: {found:?}");
         assert_eq!(found[0]["clusters"], json!(["a", "b"]), "{versions:?}");
         assert_eq!(found[0]["level"], level, "{versions:?}");
         assert_eq!(found[0]["why"], why.as_str(), "{versions:?}");
+    }
+}
+
+/// A version that one cluster no longer serves is told of that one, and the fix names one that
+/// both serve.
+#[test]
+fn a_version_that_one_of_two_clusters_no_longer_serves_is_told_of_that_one() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2beta2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec:
+  interval: 1h
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}
+";
+    let source = "apiVersion: source.toolkit.fluxcd.io/v1beta2
+kind: OCIRepository
+metadata: {name: web, namespace: apps}
+spec: {interval: 1h, url: 'oci://example.com/web', ref: {tag: 1.0.0}}
+";
+    let v2 = "use helm.toolkit.fluxcd.io/v2";
+    let v1 = "use source.toolkit.fluxcd.io/v1";
+    let none = "use source.toolkit.fluxcd.io/v1 once all clusters that apply it have Flux 2.6: no version is \
+                served by all of them";
+    for (versions, text, clusters, help) in [
+        (["2.9.0", "2.5.1"], release, json!(["a"]), v2),
+        (["2.5.1", "2.9.0"], release, json!(["b"]), v2),
+        (["2.8.0", "2.9.0"], release, json!(["a", "b"]), v2),
+        (["2.9.0", "2.7.0"], source, json!(["a"]), v1),
+        (["2.9.0", "2.5.1"], source, json!(["a"]), none),
+    ] {
+        let scratch = two_clusters(versions, text);
+        let found = findings_of("removed-api-version", &scratch);
+        assert_eq!(found.len(), 1, "{versions:?}: {found:?}");
+        assert_eq!(found[0]["clusters"], clusters, "{versions:?}");
+        assert_eq!(found[0]["level"], "error", "{versions:?}");
+        assert_eq!(found[0]["help"], help, "{versions:?}");
+        let has_fix = !found[0]["fixes"].as_array().expect("fixes").is_empty();
+        assert_eq!(has_fix, help != none, "{versions:?}");
+    }
+    for versions in [["2.5.1", "2.7.0"], ["2.7.8", "2.4.0"]] {
+        assert_eq!(findings_of("removed-api-version", &two_clusters(versions, release)), Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn a_kubernetes_version_that_one_of_two_clusters_no_longer_serves_is_told_of_that_one() {
+    let budget = "apiVersion: policy/v1beta1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: apps}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+";
+    let fits = "use policy/v1, which Kubernetes has since 1.21";
+    for (versions, clusters, help) in [
+        (["1.30", "1.24"], json!(["a"]), fits),
+        (["1.24", "1.30"], json!(["b"]), fits),
+        (["1.29", "1.30"], json!(["a", "b"]), fits),
+        (
+            ["1.30", "1.20"],
+            json!(["a"]),
+            "use policy/v1 once all clusters that apply it have Kubernetes 1.21",
+        ),
+        (["1.24", "1.23"], json!([]), ""),
+    ] {
+        let scratch = two_clusters(["2.9.0", "2.9.0"], budget);
+        let cluster = |name: &str, version: &str| {
+            format!("{{name: {name}, path: clusters/{name}, target: {{kubernetes: \"{version}\"}}}}")
+        };
+        let both = [cluster("a", versions[0]), cluster("b", versions[1])];
+        let config = format!("version: 1\nclusters: [{}]\n", both.join(", "));
+        scratch.write(".forebay.yaml", config.as_bytes());
+        let found = findings_of("removed-kubernetes-api", &scratch);
+        let told = found.first().map_or(json!([]), |finding| finding["clusters"].clone());
+        assert_eq!(told, clusters, "{versions:?}: {found:?}");
+        assert!(found.iter().all(|finding| finding["help"] == help), "{versions:?}: {found:?}");
+        assert!(found.iter().all(|finding| finding["level"] == "error"), "{versions:?}: {found:?}");
     }
 }

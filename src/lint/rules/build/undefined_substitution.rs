@@ -8,8 +8,7 @@ use crate::config::Feature;
 use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::world::{Applied, Cluster, Effective};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 pub(crate) static RULE: Rule = Rule {
     id: "undefined-substitution",
@@ -34,11 +33,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     // One text is read by clusters that make different things of it.
     for strict in [Some(true), Some(false), None] {
         let is_so = |cluster: &Cluster| cluster.settings.feature(Feature::StrictSubstitution).value == strict;
-        let mut appliers = view.appliers().filter(|(cluster, _)| is_so(cluster)).peekable();
-        if let Some((_, applied)) = appliers.peek().copied() {
-            let clusters = appliers.filter_map(|(cluster, _)| cluster.name.clone()).collect();
-            told(view, effective, (strict, applied), &clusters, report);
-        }
+        let appliers: Vec<_> = view.appliers().filter(|(cluster, _)| is_so(cluster)).collect();
+        told(view, effective, (strict, &appliers), report);
     }
 }
 
@@ -46,10 +42,10 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 fn told<'a>(
     view: &ObjectView<'a>,
     effective: &Effective,
-    (strict, applied): (Option<bool>, &'a Applied),
-    clusters: &BTreeSet<Arc<str>>,
+    (strict, appliers): (Option<bool>, &[(&'a Cluster, &'a Applied)]),
     report: &mut Reporter<'_>,
 ) {
+    let Some((_, applied)) = appliers.first() else { return };
     let defined = view.variables(applied);
     // One text that uses a variable many times, as dashboards do, has one defect.
     let mut places: BTreeMap<(&str, &str), Vec<Location>> = BTreeMap::new();
@@ -86,7 +82,7 @@ fn told<'a>(
             ),
         };
         let finding = report.report(location, title(view.id, &format!("${{{name}}} is not defined{more}")));
-        finding.clusters = clusters.iter().cloned().collect();
+        finding.of_clusters(appliers.iter().map(|(cluster, _)| *cluster));
         finding.claims_absence().level(level).why(why).help(help).object(view.id).field(pointer, name);
         if let Some(place) = post_build(applied) {
             finding.related(format!("the variables of {}", applied.id), place);

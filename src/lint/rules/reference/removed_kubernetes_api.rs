@@ -2,10 +2,10 @@
 //! Source: the lifecycle functions of k8s.io/api and Kubernetes' deprecated API
 //! migration guide; the table in `model/removed_apis`.
 
-use crate::lang::yaml::Location;
 use crate::lang::yaml::edit::{Content, Operation};
 use crate::lint::{Applicability, Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 use crate::model::removed_apis::{self, ApiChange, OLDEST_MAINTAINED, RemovedApi};
+use crate::world::Cluster;
 
 pub(crate) static RULE: Rule = Rule {
     id: "removed-kubernetes-api",
@@ -21,11 +21,48 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some(gone) = removed_apis::find(&view.id.api_version, &view.id.kind) else { return };
+    let Some(place) = view.node.at("/apiVersion").and_then(|node| node.location()) else { return };
+    if view.node.at("/$patch").is_some() {
+        return;
+    }
+    // A patch for whoever lists it has the version of what it patches.
+    let is_built = view.memberships().any(|(cluster, _)| !cluster.applied.is_empty());
+    if !is_built && place.file.shown().contains("patch") {
+        return;
+    }
+    let clusters: Vec<&Cluster> = view.memberships().map(|(cluster, _)| cluster).collect();
+    let is_nowhere = clusters.iter().all(|cluster| cluster.name.is_none());
+    if clusters.is_empty() || is_nowhere && view.beyond().world.has_entry {
+        // What nothing applies fails nowhere.
+        return told(view, gone, (Level::Info, &[], true), report);
+    }
+    let kubernetes = |cluster: &Cluster| cluster.settings.kubernetes.value;
+    let lacking = |lacks: Option<bool>| -> Vec<&Cluster> {
+        let of = |cluster: &Cluster| kubernetes(cluster).map(|version| version.at_least(1, gone.removed));
+        clusters.iter().copied().filter(|cluster| of(cluster) == lacks).collect()
+    };
+    let suits = gone.replacement.is_none_or(|next| {
+        let has =
+            |cluster: &&Cluster| kubernetes(cluster).is_none_or(|version| version.at_least(1, next.since));
+        clusters.iter().all(has)
+    });
+    for (level, lacks) in [(Level::Error, Some(true)), (Level::Warning, None)] {
+        let clusters = lacking(lacks);
+        if !clusters.is_empty() {
+            told(view, gone, (level, &clusters, suits), report);
+        }
+    }
+}
+
+/// What happens in these clusters, and whether all that apply it serve what replaces it.
+fn told(
+    view: &ObjectView<'_>,
+    gone: &RemovedApi,
+    (level, clusters, suits): (Level, &[&Cluster], bool),
+    report: &mut Reporter<'_>,
+) {
     let Some(node) = view.node.at("/apiVersion") else { return };
     let Some(location) = node.location() else { return };
-    let Some(level) = level(view, gone, &location).filter(|_| view.node.at("/$patch").is_none()) else {
-        return;
-    };
     let (version, removed) = (gone.api_version, gone.removed);
     let finding = report
         .report(location, format!("{}: {version} is not served since Kubernetes 1.{removed}", view.id))
@@ -45,11 +82,17 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         })
         .object(view.id)
         .field("/apiVersion", version);
+    finding.of_clusters(clusters.iter().copied());
     let Some(next) = gone.replacement else {
         finding.help("remove it; the labels of Pod Security Admission took its place");
         return;
     };
     let wanted = next.api_version;
+    if !suits {
+        finding
+            .help(format!("use {wanted} once all clusters that apply it have Kubernetes 1.{}", next.since));
+        return;
+    }
     let missing = match next.change {
         ApiChange::Nothing => None,
         ApiChange::Required(pointer) => {
@@ -73,26 +116,5 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
                 vec![Operation::Set { pointer: pointer.to_owned(), value, comment: None }]
             });
         }
-    }
-}
-
-/// What nothing applies fails nowhere. Else an error where every cluster that applies it states a version without it; nothing
-/// where one states a version that has it, as the text must suit all.
-fn level(view: &ObjectView<'_>, gone: &RemovedApi, place: &Location) -> Option<Level> {
-    // A patch for whoever lists it has the version of what it patches.
-    let is_built = view.memberships().any(|(cluster, _)| !cluster.applied.is_empty());
-    if !is_built && place.file.shown().contains("patch") {
-        return None;
-    }
-    if view.memberships().all(|(cluster, _)| cluster.name.is_none()) && view.beyond().world.has_entry {
-        return Some(Level::Info);
-    }
-    let lacks: Vec<Option<bool>> =
-        view.settings().map(|settings| Some(settings.kubernetes.value?.at_least(1, gone.removed))).collect();
-    match lacks.as_slice() {
-        [] => Some(Level::Info),
-        lacks if lacks.contains(&Some(false)) => None,
-        lacks if lacks.iter().all(|lacks| *lacks == Some(true)) => Some(Level::Error),
-        _ => Some(Level::Warning),
     }
 }
