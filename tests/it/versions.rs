@@ -952,3 +952,32 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
         assert!(found.iter().all(|finding| finding["level"] == "error"), "{versions:?}: {found:?}");
     }
 }
+
+/// What an older cluster refuses is told of it alone.
+#[test]
+fn an_alert_and_a_provider_that_one_of_two_clusters_refuses_are_told_of_that_one() {
+    let provider = "apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Provider
+metadata: {name: chat, namespace: apps}
+spec: {type: zulip, address: 'https://example.com', channel: ops/alerts}
+";
+    let alert = "apiVersion: notification.toolkit.fluxcd.io/v1beta3
+kind: Alert
+metadata: {name: all, namespace: apps}
+spec:
+  providerRef: {name: chat}
+  eventSources: [{kind: ArtifactGenerator, name: '*'}]
+";
+    for (rule, text) in [("unknown-provider-type", provider), ("unsupported-alert-source-kind", alert)] {
+        for (versions, clusters) in [
+            (["2.3.0", "2.9.0"], json!(["a"])),
+            (["2.9.0", "2.3.0"], json!(["b"])),
+            (["2.2.0", "2.3.0"], json!(["a", "b"])),
+            (["2.8.0", "2.9.0"], json!([])),
+        ] {
+            let found = findings_of(rule, &two_clusters(versions, text));
+            let told = found.first().map_or(json!([]), |finding| finding["clusters"].clone());
+            assert_eq!(told, clusters, "{rule} {versions:?}: {found:?}");
+        }
+    }
+}

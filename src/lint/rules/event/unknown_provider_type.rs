@@ -8,6 +8,7 @@ use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Ru
 use crate::model::kinds::NOTIFICATION;
 use crate::model::text::Text;
 use crate::simulate::notify::providers::{TYPES, provider_type, refusal};
+use crate::world::Cluster;
 use crate::world::versions::Settings;
 
 pub(crate) static RULE: Rule = Rule {
@@ -32,17 +33,20 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
     let Some(value) = view.node.at("/spec/type").filter(|value| !value.is_null()) else { return };
     let text = Text::of(value);
     let (Some(name), Some(location)) = (text.known(), value.location()) else { return };
-    let unstated = Settings::default();
-    let mut settings: Vec<&Settings> = view.settings().collect();
-    if settings.is_empty() {
-        settings.push(&unstated);
-    }
-    let refusals: Vec<Option<String>> =
-        settings.iter().map(|settings| refusal(view.id.version(), name, settings)).collect();
-    let (level, why) = match (refusals.iter().all(Option::is_some), provider_type(name)) {
-        (true, _) => (Level::Error, refusals.into_iter().flatten().next().unwrap_or_default()),
+    let refusal = |settings: &Settings| refusal(view.id.version(), name, settings);
+    let clusters: Vec<&Cluster> = view.memberships().map(|(cluster, _)| cluster).collect();
+    let refused = |cluster: &&'_ Cluster| refusal(&cluster.settings).is_some();
+    let refusing: Vec<&Cluster> = clusters.iter().copied().filter(refused).collect();
+    let why = match (refusing.first(), clusters.is_empty()) {
+        (Some(cluster), _) => refusal(&cluster.settings),
+        (None, true) => refusal(&Settings::default()),
+        (None, false) => None,
+    };
+    let states_none = || clusters.is_empty() || clusters.iter().any(|one| one.settings.flux.value.is_none());
+    let (level, why) = match (why, provider_type(name)) {
+        (Some(why), _) => (Level::Error, why),
         // A Flux that nothing states is hardly newer than the newest known.
-        (false, Some(known)) if known.since > NEWEST && settings.iter().any(|s| s.flux.value.is_none()) => {
+        (None, Some(known)) if known.since > NEWEST && states_none() => {
             (Level::Warning, format!("the type needs Flux 2.{}, and no version is stated here", known.since))
         }
         _ => return,
@@ -63,5 +67,6 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         .why(format!("{why}: the API server rejects the Provider, and Flux cannot apply what is with it"))
         .help(help)
         .object(view.id)
+        .of_clusters(refusing)
         .field("/spec/type", name);
 }

@@ -13,6 +13,7 @@ use crate::simulate::behaviour;
 use crate::simulate::notify::alerts::{
     NEWER_SOURCE_KINDS, OPERATOR_SOURCE_KINDS, SOURCE_KINDS, accepts_kind,
 };
+use crate::world::Cluster;
 use crate::world::versions::Settings;
 
 pub(crate) static RULE: Rule = Rule {
@@ -35,46 +36,47 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
         let Some(value) = node.get("kind").filter(|value| !value.is_null()) else { continue };
         let text = Text::of(value);
         let (Some(kind), Some(location)) = (text.known(), value.location()) else { continue };
-        let Some((why, help)) = refusal(view, kind) else { continue };
+        let Some(refusing) = refusing(view, kind) else { continue };
         report
             .report(
                 location,
                 title(view.id, &format!("eventSources[{index}] cannot be {}", with_article(kind))),
             )
-            .why(why)
-            .help(help)
+            .why("the API server rejects the Alert, and Flux cannot apply what is with it")
+            .help(instead(view, kind))
             .object(view.id)
+            .of_clusters(refusing)
             .field(format!("/spec/eventSources/{index}/kind"), kind);
     }
 }
 
-/// Why the kind is refused, and what to do; `None` where it may be accepted.
-fn refusal(view: &ObjectView<'_>, kind: &str) -> Option<(&'static str, String)> {
-    const REJECTED: &str = "the API server rejects the Alert, and Flux cannot apply what is with it";
-    // Without a cluster nothing is known of a version.
-    let unstated = Settings::default();
-    let mut settings = view.settings().peekable();
-    let somewhere = settings.peek().is_some();
-    let mut is_refused =
+/// The clusters that refuse the kind; `None` where it may be accepted.
+fn refusing<'a>(view: &ObjectView<'a>, kind: &str) -> Option<Vec<&'a Cluster>> {
+    let is_refused =
         |settings: &Settings| accepts_kind(view.id.version(), kind, settings) == Known::Value(false);
-    let refused = if somewhere { settings.all(&mut is_refused) } else { is_refused(&unstated) };
-    if !refused {
-        return None;
+    let mut clusters = view.memberships().map(|(cluster, _)| cluster).peekable();
+    // Without a cluster nothing is known of a version.
+    if clusters.peek().is_none() {
+        return is_refused(&Settings::default()).then(Vec::new);
     }
+    let refusing: Vec<&Cluster> = clusters.filter(|cluster| is_refused(&cluster.settings)).collect();
+    (!refusing.is_empty()).then_some(refusing)
+}
+
+/// What to do instead of naming such a kind.
+fn instead(view: &ObjectView<'_>, kind: &str) -> String {
     if OPERATOR_SOURCE_KINDS.contains(&kind) {
-        let help = "only Flux Operator extends the Alert API by its own kinds; it is not used here";
-        return Some((REJECTED, help.to_owned()));
+        return "only Flux Operator extends the Alert API by its own kinds; it is not used here".to_owned();
     }
     if NEWER_SOURCE_KINDS.contains(&kind) {
-        let help = match view.id.version() {
+        return match view.id.version() {
             "v1beta1" => format!("use apiVersion {}/v1beta3", view.id.group()),
             _ => format!("the kind needs {}", behaviour::NEWER_SOURCE_KINDS.first()),
         };
-        return Some((REJECTED, help));
     }
     let same = SOURCE_KINDS.iter().find(|known| known.eq_ignore_ascii_case(kind)).copied();
-    Some(match same.or_else(|| suggest(kind, SOURCE_KINDS.iter().copied())) {
-        Some(near) => (REJECTED, format!("did you mean `{near}`?")),
-        None => (REJECTED, format!("name one of {}", SOURCE_KINDS.join(", "))),
-    })
+    match same.or_else(|| suggest(kind, SOURCE_KINDS.iter().copied())) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("name one of {}", SOURCE_KINDS.join(", ")),
+    }
 }
