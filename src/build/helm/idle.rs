@@ -35,8 +35,9 @@ pub(crate) struct Idle {
 /// Why a value does nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IdleReason {
-    /// The chart that it is for takes no part: its name, and the values that say so.
-    Off(String, Vec<String>),
+    /// The chart that it is for takes no part: its name, the values that say so, and how many
+    /// more values are for it.
+    Off(String, Vec<String>, u64),
     /// It is read in a branch that was passed over: `if`, `with` or `range`, what that asks,
     /// and where.
     PassedOver(&'static str, Arc<str>, Option<Location>),
@@ -135,10 +136,7 @@ impl RenderedChart {
             let place = self.place(one.place);
             (path, one, place)
         };
-        // What the cluster can do is known there alone.
-        let is_known = |one: &PassedOver| !one.question.contains(".Capabilities");
-        let passed = questions.passed.into_iter().filter(|(path, one)| is_known(one) && is_kept(path));
-        let passed = passed.map(placed).collect();
+        let passed = questions.passed.into_iter().filter(|(path, _)| is_kept(path)).map(placed).collect();
         Some(Touched { live, passed })
     }
 }
@@ -161,13 +159,18 @@ pub(crate) fn idle(
     for path in untouched {
         let switched = off.iter().find(|(name, _)| path.first() == Some(name));
         if let Some((name, by)) = switched {
-            match found.iter_mut().find(|idle| idle.path[..] == path[..1]) {
-                Some(known) => known.all.push(path),
-                None => found.push(Idle {
-                    path: path[..1].to_vec(),
-                    reason: IdleReason::Off(name.to_string(), by.clone()),
-                    all: vec![path],
-                }),
+            let is_for_it = |idle: &&mut Idle| {
+                matches!(idle.reason, IdleReason::Off(..)) && idle.path.first() == Some(name)
+            };
+            match found.iter_mut().find(is_for_it) {
+                Some(Idle { reason: IdleReason::Off(_, _, more), all, .. }) => {
+                    *more += 1;
+                    all.push(path);
+                }
+                _ => {
+                    let reason = IdleReason::Off(name.to_string(), by.clone(), 0);
+                    found.push(Idle { path: path.clone(), reason, all: vec![path] });
+                }
             }
         } else if let Some((_, passed, place)) = passed_over(touched, &path) {
             let reason = IdleReason::PassedOver(passed.word, passed.question.clone(), place.clone());
@@ -276,7 +279,8 @@ fn switched_off(request: &RenderRequest<'_>) -> Vec<(Arc<str>, Vec<String>)> {
 }
 
 /// The branch that would read a value: one that names it or goes into it. What only uses a
-/// map around it may just hand it on.
+/// map around it may just hand it on. Nothing where the cluster decides on any of them: what it
+/// can do is known there alone.
 fn passed_over<'t>(
     touched: &'t Touched,
     path: &[Arc<str>],
@@ -287,5 +291,11 @@ fn passed_over<'t>(
         PathStep::Key => false,
     };
     let fits = |read: &[PathStep]| read.iter().zip(path).all(is_step);
-    touched.passed.iter().find(|(read, ..)| read.len() >= path.len() && fits(read))
+    let reads =
+        |(read, ..): &&(Vec<PathStep>, PassedOver, Option<Location>)| read.len() >= path.len() && fits(read);
+    let of_cluster =
+        |(_, one, _): &(Vec<PathStep>, PassedOver, Option<Location>)| one.question.contains(".Capabilities");
+    let mut reading = touched.passed.iter().filter(reads).peekable();
+    let first = reading.peek().copied();
+    first.filter(|_| !reading.any(of_cluster))
 }

@@ -154,10 +154,11 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
     out.list(answers.idle.iter(), |out, idle| {
         out.texts(idle.path.iter());
         match &idle.reason {
-            IdleReason::Off(name, by) => {
+            IdleReason::Off(name, by, more) => {
                 out.byte(0);
                 out.text(name);
                 out.texts(by.iter());
+                out.number(*more);
             }
             IdleReason::PassedOver(word, question, place) => {
                 let branch = BRANCHES.iter().position(|branch| branch == word);
@@ -204,7 +205,7 @@ fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
     let idle = from.list(|from| {
         let path = path(from)?;
         let reason = match from.byte()? {
-            0 => IdleReason::Off(from.text()?.to_string(), from.texts()?),
+            0 => IdleReason::Off(from.text()?.to_string(), from.texts()?, from.number()?),
             number => {
                 let branch = BRANCHES.get(usize::from(number) - 1)?;
                 IdleReason::PassedOver(branch, from.text()?, from.option(RecordReader::location)?)

@@ -47,11 +47,16 @@ fn one(release: &Release, idle: &Idle, report: &mut Reporter<'_>) {
     };
     let (chart, value) = (chart_of(release), clean(&idle.path.join(".")).into_owned());
     let (what, mut why, place) = match &idle.reason {
-        IdleReason::Off(name, by) => {
+        IdleReason::Off(name, by, more) => {
             let by: Vec<String> = by.iter().map(|by| format!("`{}`", clean(by))).collect();
+            let what = match more {
+                0 => format!("`{value}` has no effect"),
+                1 => format!("`{value}` and 1 more value for it have no effect"),
+                more => format!("`{value}` and {more} more values for it have no effect"),
+            };
             (
-                format!("`{value}` has no effect: the chart {} in {chart} is switched off", clean(name)),
-                format!("{} decides; what stands below it does nothing", by.join(" or ")),
+                format!("{what}: the chart {} in {chart} is switched off", clean(name)),
+                format!("{} decides that", by.join(" or ")),
                 None,
             )
         }
