@@ -736,3 +736,32 @@ fn a_fragment_may_hold_a_line_break() {
     assert_eq!(run("{{ (urlParse \"a#b\\nc\").fragment | quote }}"), Ok("\"b\\nc\"".to_owned()));
     assert!(run("{{ urlParse \"a\\nb#c\" }}").is_err());
 }
+
+/// As Helm 4.1.4 answered: what a template is run with came through an `any`, as what a
+/// `template` action hands on did.
+#[test]
+fn nothing_of_a_map_is_no_value_in_the_template_that_gets_it() {
+    let define = "{{ define \"d\" }}{{ omit . \"a\" | toJson }}{{ keys . }}{{ end }}";
+    for call in [
+        "{{ include \"d\" .m.none }}",
+        "{{ include \"d\" (.m).none }}",
+        "{{ .m.none | include \"d\" }}",
+        "{{ template \"d\" .m.none }}",
+        "{{ with dict \"k\" .m.none }}{{ include \"d\" .k }}{{ end }}",
+        "{{ range list nil }}{{ include \"d\" . }}{{ end }}",
+        "{{ tpl \"{{ omit . `a` | toJson }}{{ keys . }}\" .m.none }}",
+        "{{ tpl \"{{ omit $ `a` | toJson }}{{ keys $ }}\" .m.none }}",
+    ] {
+        let text = format!("{define}{{{{ with dict \"m\" dict }}}}{call}{{{{ end }}}}");
+        assert_eq!(answer(&text, Libraries::Helm4_1), "{}[]", "{call}");
+    }
+    let refused = |text: &str, why: &str| {
+        let answer = answer(&format!("{text}{{{{ include \"d\" dict.none }}}}"), Libraries::Helm4_1);
+        assert!(answer.ends_with(why), "{answer}");
+    };
+    refused(
+        "{{ define \"d\" }}{{ range list nil }}{{ omit . \"a\" }}{{ end }}{{ end }}",
+        ": wrong type for value; expected map[string]interface {}; got interface {}",
+    );
+    refused("{{ define \"d\" }}{{ upper . }}{{ end }}", ": invalid value; expected string");
+}

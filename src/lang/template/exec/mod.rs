@@ -151,14 +151,15 @@ impl<'t> Frame<'t> {
 }
 
 impl Execution {
-    /// Runs a template with data; its output.
+    /// Runs a template with data; its output. Go hands the data over as an `any`, so that nothing,
+    /// as a map or a list gives it, is no value at all: `text/template/exec.go`, `Template.execute`.
     pub(super) fn execute(&mut self, template: &RunningTemplate, data: Val) -> Result<Text> {
         if self.depth >= self.cx.limits.depth {
             return Err(Fault::bound(Bound::Depth(self.cx.limits.depth)));
         }
         self.depth += 1;
         let out = std::mem::take(&mut self.out);
-        let result = self.run_frame(template, data);
+        let result = self.run_frame(template, data.stored());
         self.depth -= 1;
         let own = std::mem::replace(&mut self.out, out);
         result.map(|()| own.finish())
@@ -481,7 +482,7 @@ impl Execution {
             None => Val::nil(),
         };
         self.depth += 1;
-        let result = self.run_frame(template, data);
+        let result = self.run_frame(template, data.stored());
         self.depth -= 1;
         result
     }
