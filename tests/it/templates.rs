@@ -765,3 +765,18 @@ fn nothing_of_a_map_is_no_value_in_the_template_that_gets_it() {
     );
     refused("{{ define \"d\" }}{{ upper . }}{{ end }}", ": invalid value; expected string");
 }
+
+/// As Helm 4.1.4 answered: an element of a list of texts or numbers is no `interface {}`.
+#[test]
+fn elements_of_typed_lists_have_their_type() {
+    let field = |from: &str, name: &str| {
+        let call = format!("{{{{ define \"d\" }}}}{{{{ {from} }}}}{{{{ .x }}}}{{{{ end }}}}{{{{ end }}}}");
+        let answer = answer(&format!("{call}{{{{ include \"d\" dict }}}}"), Libraries::Helm4_1);
+        assert!(answer.ends_with(&format!("can't evaluate field x in type {name}")), "{from}: {answer}");
+    };
+    field("range until 1", "int");
+    field("range splitList \",\" \"a\"", "string");
+    field("with index (until 2) 1", "int");
+    field("range list 1", "interface {}");
+    field("with index (list \"a\") 0", "string");
+}

@@ -243,6 +243,11 @@ impl List {
         row.items[self.first(&row) + index].clone()
     }
 
+    /// An item as `range` and `index` give it: of `[]interface {}` an `interface {}`.
+    pub(super) fn given(&self, item: Val) -> Val {
+        if self.elem == Elem::Any { item.element() } else { item }
+    }
+
     /// The index of its first item in the row.
     fn first(&self, row: &Row) -> usize {
         row.before.saturating_add_signed(self.start)
@@ -341,6 +346,11 @@ impl Map {
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Val> {
         self.entries.borrow().get(key).map(|entry| entry.val.clone())
+    }
+
+    /// A value as a look-up gives it: of `map[string]interface {}` an `interface {}`.
+    pub(super) fn given(&self, val: Val) -> Val {
+        if let MapType::Any | MapType::Values = self.ty { val.element() } else { val }
     }
 
     pub(super) fn insert(&self, key: impl Into<Rc<[u8]>>, from: SetId, val: Val) {

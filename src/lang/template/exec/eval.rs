@@ -236,7 +236,7 @@ impl Execution {
     /// An entry of a map, or that there is none.
     fn entry(&mut self, frame: &Frame<'_>, map: &Map, name: &str, from: SetId) -> Result<Val> {
         if let Some(value) = map.get(name.as_bytes()) {
-            return Ok(value.element());
+            return Ok(map.given(value));
         }
         let absent = self.cx.trace.absent(from, name.as_bytes());
         let kind = match (self.missing_key, map.ty) {

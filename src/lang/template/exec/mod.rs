@@ -402,7 +402,7 @@ impl Execution {
             Kind::List(list) => Box::new(
                 list.iter()
                     .enumerate()
-                    .map(move |(index, item)| (Val::int(index as i64, from), item.element())),
+                    .map(move |(index, item)| (Val::int(index as i64, from), list.given(item))),
             ),
             Kind::Bytes(text) => {
                 let bytes = text.bytes().to_vec();
@@ -417,7 +417,7 @@ impl Execution {
                 let mut items = Vec::with_capacity(entries.len());
                 for (key, entry) in entries {
                     let prov = self.cx.trace.plain(entry.key);
-                    items.push((Val::text(Text::new(&*key, prov)), entry.val.element()));
+                    items.push((Val::text(Text::new(&*key, prov)), map.given(entry.val)));
                 }
                 Box::new(items.into_iter())
             }

@@ -162,7 +162,7 @@ fn index(call: &mut Call<'_>) -> Result<Val> {
         let by = flow::of(&mut call.cx.trace, index);
         let next = match &item.kind {
             Kind::Nil | Kind::Null => return fail("index of nil pointer"),
-            Kind::List(list) => list.get(position(index, list.len(), "slice")?).element(),
+            Kind::List(list) => list.given(list.get(position(index, list.len(), "slice")?)),
             Kind::Str(text) | Kind::Bytes(text) => {
                 let at = position(
                     index,
@@ -181,7 +181,7 @@ fn index(call: &mut Call<'_>) -> Result<Val> {
                     return fail(format!("value has type {}; should be string", index.type_name()));
                 };
                 match map.get(key.bytes()) {
-                    Some(val) => val.element(),
+                    Some(val) => map.given(val),
                     None => {
                         let absent = call.cx.trace.absent(item.from, key.bytes());
                         match map.ty {
