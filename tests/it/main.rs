@@ -25,6 +25,7 @@ mod chart_releases;
 #[cfg(unix)]
 mod chart_servers;
 mod chart_stores;
+mod chart_values;
 mod cli;
 mod cluster_api;
 mod cluster_api_commands;

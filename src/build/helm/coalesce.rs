@@ -45,6 +45,7 @@ impl Coalescing {
         let mut values = if given.is_map() { given.clone() } else { Value::empty() };
         if let Some(map) = values.map_mut() {
             self.chart(chart, map, "")?;
+            share_down(chart, map);
         }
         Ok(values)
     }
@@ -64,6 +65,7 @@ impl Coalescing {
             if let Some(map) = own.map_mut() {
                 self.globals(map, into.get(GLOBAL), &prefix);
                 self.chart(inner, map, &prefix)?;
+                share(into, map.get(GLOBAL));
             }
             into.insert(name.into(), own);
         }
@@ -213,6 +215,51 @@ impl Coalescing {
     }
 }
 
+/// Of the globals that a chart hands on Helm copies the outermost map and the maps in it, and no
+/// more (`copyMap`): the maps in those are the same in both charts, so what one of them gets the
+/// other has too. Takes such maps over from the globals of the other.
+fn share(into: &mut Map, other: Option<&Value>) {
+    let (Some(own), Some(others)) = (into.get(GLOBAL).and_then(Value::map), other.and_then(Value::map))
+    else {
+        return;
+    };
+    let mut shared = Vec::new();
+    for (key, value) in own {
+        let both = value.map().zip(others.get(key).and_then(Value::map));
+        for (inner, own, other) in both.into_iter().flat_map(|(own, others)| {
+            own.iter().filter_map(move |(inner, value)| Some((inner, value, others.get(inner)?)))
+        }) {
+            let is_same = match (&own.kind, &other.kind) {
+                (Kind::Map(own), Kind::Map(other)) => Arc::ptr_eq(own, other),
+                _ => true,
+            };
+            if !is_same {
+                shared.push((key.clone(), inner.clone(), other.clone()));
+            }
+        }
+    }
+    let Some(globals) = (!shared.is_empty()).then(|| into.get_mut(GLOBAL)).flatten().and_then(Value::map_mut)
+    else {
+        return;
+    };
+    for (key, inner, value) in shared {
+        if let Some(map) = globals.get_mut(&key).and_then(Value::map_mut) {
+            map.insert(inner, value);
+        }
+    }
+}
+
+/// [`share`] from a chart to those in it, once all of them have their values.
+fn share_down(chart: &Chart, values: &mut Map) {
+    let globals = values.get(GLOBAL).cloned();
+    for inner in &chart.dependencies {
+        if let Some(own) = values.get_mut(inner.name()).and_then(Value::map_mut) {
+            share(own, globals.as_ref());
+            share_down(inner, own);
+        }
+    }
+}
+
 /// Without null in maps.
 fn cleaned(value: &Value) -> Value {
     let Some(map) = value.map() else { return value.clone() };
@@ -230,12 +277,22 @@ fn has_null(map: &Map) -> bool {
 
 /// `%t` of what is no boolean, but for one that is.
 fn percent_t(value: &Value) -> String {
+    /// Of what a list or a map holds: nothing has its verb no more.
+    fn inner(value: &Value) -> String {
+        if value.is_null() { "<nil>".to_owned() } else { percent_t(value) }
+    }
     match &value.kind {
         Kind::Bool(value) => value.to_string(),
         Kind::Null => "%!t(<nil>)".to_owned(),
         Kind::List(items) => {
-            let items: Vec<String> = items.iter().map(percent_t).collect();
+            let items: Vec<String> = items.iter().map(inner).collect();
             format!("[{}]", items.join(" "))
+        }
+        Kind::Map(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by(|a, b| a.0.cmp(b.0));
+            let shown = entries.iter().map(|(key, value)| format!("%!t(string={key}):{}", inner(value)));
+            format!("map[{}]", shown.collect::<Vec<_>>().join(" "))
         }
         _ => format!("%!t({}={value})", value.go_type()),
     }

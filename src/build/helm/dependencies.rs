@@ -8,6 +8,7 @@ use super::line::{Helm, HelmLine};
 use super::metadata::Dependency;
 use super::value::{Kind, Map, Value};
 use crate::lang::template::{Constraints, Version};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(super) struct Processing {
     helm: Helm,
     pub(super) warnings: Vec<Warning>,
     charts: usize,
+    /// The charts that have imported, by the address of their files.
+    have_imported: FxHashSet<usize>,
 }
 
 /// Charts that take part in one release: aliases within aliases double them with each
@@ -38,7 +41,7 @@ const CHARTS: usize = 2_000;
 
 impl Processing {
     pub(super) fn new(helm: Helm) -> Processing {
-        Processing { helm, warnings: Vec::new(), charts: 0 }
+        Processing { helm, warnings: Vec::new(), charts: 0, have_imported: FxHashSet::default() }
     }
 
     /// The chart as it takes part: without what is switched off, by aliases, with what it
@@ -163,11 +166,16 @@ impl Processing {
         }
         let mut own = self.coalesced(chart, &Value::empty(), true)?;
         let mut imported = Imported::default();
+        // A chart under two names has one list of imports, which the first one rewrites to what
+        // Helm 3 does not read.
+        let is_first = self.have_imported.insert(Arc::as_ptr(&chart.all).addr());
+        let is_read = is_first || self.helm.line != HelmLine::V3_17;
         let metadata = Arc::make_mut(&mut chart.metadata);
         for dependency in metadata.dependencies.iter_mut().flatten() {
             let mut shown = Vec::new();
             for one in std::mem::take(&mut dependency.import_values) {
                 let (child, parent) = match &one.kind {
+                    _ if !is_read => continue,
                     Kind::Map(map) => {
                         let part = |key: &str| map.get(key).map_or("<nil>".to_owned(), Value::to_string);
                         (part("child"), part("parent"))

@@ -238,7 +238,10 @@ pub(crate) fn render_unless(
     }
     check_name(&request.release.name, line)?;
     let mut processing = Processing::new(request.helm);
-    let chart = processing.run(request.chart, request.values)?;
+    let chart = processing.run(request.chart, request.values).map_err(|error| match line {
+        HelmLine::V3_17 => error,
+        HelmLine::V4_1 | HelmLine::V4_2 => error.wrapped("chart dependencies processing failed: "),
+    })?;
     let mut coalescing =
         Coalescing { nulls: request.helm.nulls, warnings: processing.warnings, merge: false };
     let values = coalescing.values(&chart, request.values)?;
