@@ -47,7 +47,7 @@ pub(crate) use engine::TemplateParser;
 pub use engine::{Data, Engine, EngineRun, Output, OutputPart, TemplateFailure};
 pub use exec::MissingKey;
 pub use functions::{FuncMap, page};
-pub(crate) use functions::{adler32, json_error};
+pub(crate) use functions::{adler32, json_error, url_scheme};
 pub use limits::{Libraries, Limits};
 pub(crate) use lookups::PassedOver;
 pub(crate) use methods::ANY_VERSION;

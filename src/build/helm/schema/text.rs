@@ -101,7 +101,13 @@ pub(super) fn words(kind: &Wrong) -> String {
         Wrong::Group | Wrong::Reference => "validation failed".to_owned(),
         Wrong::FalseSchema => "false schema".to_owned(),
         Wrong::RefCycle => "the references of the schema go in a circle".to_owned(),
-        Wrong::Type(wanted, value) => format!("got {}, want {}", type_name(value), wanted.join(" or ")),
+        Wrong::Type(wanted, value) => {
+            // Upstream holds them as bits.
+            const ORDER: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
+            let mut wanted = wanted.clone();
+            wanted.sort_by_key(|name| ORDER.iter().position(|known| known == name));
+            format!("got {}, want {}", type_name(value), wanted.join(" or "))
+        }
         Wrong::Const(wanted) => match wanted.kind {
             Kind::List(_) | Kind::Map(_) => "'const' failed".to_owned(),
             _ => format!("value must be {}", display(wanted)),

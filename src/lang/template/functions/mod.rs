@@ -28,6 +28,7 @@ pub(crate) use json_check::check as json_error;
 pub(crate) use misc::adler32;
 pub(super) use misc::base_name;
 pub use page::page;
+pub(crate) use url::url_scheme;
 pub(super) use yaml::yaml_of;
 
 use super::error::Result;

@@ -104,6 +104,11 @@ fn unescape(text: &str, mode: Mode) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
+/// The scheme of an address as Go's `url.Parse` reads it; why it does not.
+pub(crate) fn url_scheme(text: &str) -> Result<String, String> {
+    Url::parse(text).map(|url| url.scheme)
+}
+
 impl Url {
     /// `url.Parse`. Its error tells what stands before the fragment, unless that is what is
     /// wrong.

@@ -6,6 +6,7 @@
 mod read;
 
 use crate::build::helm::json::Json;
+use crate::build::helm::schema::formats::Format;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use read::SchemaReading;
@@ -138,7 +139,7 @@ pub(super) struct Rare {
     pub(super) recursive_anchor: bool,
     pub(super) dynamic_anchor: String,
     pub(super) constant: Option<Value>,
-    pub(super) format: Option<String>,
+    pub(super) format: Option<Format>,
     pub(super) not: Option<Id>,
     pub(super) condition: Option<Id>,
     pub(super) then: Option<Id>,
@@ -240,6 +241,8 @@ pub(super) struct Compiler<'c> {
     todo: Vec<(At<'c>, Id)>,
     /// Whether it is Helm 3's library, which knows drafts up to 7.
     of_3: bool,
+    /// Whether formats are asserted in every draft, as in schemas of schemas.
+    asserts_formats: bool,
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -296,6 +299,7 @@ impl<'c> Compiler<'c> {
             known: FxHashMap::default(),
             todo: Vec::new(),
             of_3,
+            asserts_formats: false,
         }
     }
 
@@ -315,6 +319,7 @@ impl<'c> Compiler<'c> {
 
     /// The metaschema of a draft, compiled.
     pub(super) fn metaschema(&mut self, draft: Draft) -> Result<Id> {
+        self.asserts_formats = true;
         self.load(&draft.url().into())?;
         self.first()
     }

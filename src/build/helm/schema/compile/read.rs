@@ -1,6 +1,7 @@
 //! The keywords of one schema.
 
 use super::{Additional, At, Combined, Compiler, Draft, Id, Needs, Rare, Result, Schema};
+use crate::build::helm::schema::formats::Format;
 use crate::build::helm::value::{Kind, Map, Value};
 use crate::lang::go::regexp::GoRegexp;
 use std::sync::Arc;
@@ -351,8 +352,11 @@ impl<'r, 'c> SchemaReading<'r, 'c> {
         if let Some(pattern) = text(self.keywords.pattern) {
             self.rare.pattern = Some((self.regexp("pattern", pattern)?, pattern.to_owned()));
         }
+        if self.draft < Draft::D2019 || self.compiler.asserts_formats {
+            let of_3 = self.compiler.of_3;
+            self.rare.format = text(self.keywords.format).map(|name| Format { name: name.to_owned(), of_3 });
+        }
         if self.draft < Draft::D2019 {
-            self.rare.format = text(self.keywords.format).map(str::to_owned);
             return Ok(());
         }
         if let Some(reference) = text(self.keywords.recursive_reference) {

@@ -2,7 +2,6 @@
 
 use super::Wrong;
 use crate::build::helm::schema::compile::Schema;
-use crate::build::helm::schema::formats;
 use crate::build::helm::value::{Kind, Value};
 use std::sync::Arc;
 
@@ -44,10 +43,10 @@ pub(super) fn first(schema: &Schema, value: &Value) -> Option<Wrong> {
     {
         return Some(Wrong::Enum(wanted.to_vec()));
     }
-    if let (Some(format), Kind::Text(text)) = (rare.and_then(|rare| rare.format.as_ref()), &value.kind)
-        && let Err(why) = formats::check(format, text)
+    if let Some(format) = rare.and_then(|rare| rare.format.as_ref())
+        && let Err(why) = format.check(value)
     {
-        return Some(Wrong::Format(value.clone(), format.clone(), why));
+        return Some(Wrong::Format(value.clone(), format.name.clone(), why));
     }
     None
 }
