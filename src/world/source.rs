@@ -80,7 +80,7 @@ pub(super) struct Sources<'a> {
 /// Objects on the local target.
 pub(super) type LocalObjects = FxHashMap<Called, (ObjectId, Node)>;
 
-/// Refs that the main line of a repository has, as [`reference`] writes them.
+/// Refs that the main line of a repository has, as [`reference`](fn@reference) writes them.
 const USUAL_REFS: [&str; 2] = ["branch=main", "branch=master"];
 
 /// Depth to which artifacts may be composed of artifacts.
