@@ -277,7 +277,7 @@ fn has_null(map: &Map) -> bool {
 
 /// `%t` of what is no boolean, but for one that is.
 fn percent_t(value: &Value) -> String {
-    /// Of what a list or a map holds: nothing has its verb no more.
+    /// Of what a list or a map holds: there null is printed without the verb.
     fn inner(value: &Value) -> String {
         if value.is_null() { "<nil>".to_owned() } else { percent_t(value) }
     }

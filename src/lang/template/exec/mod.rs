@@ -151,21 +151,23 @@ impl<'t> Frame<'t> {
 }
 
 impl Execution {
-    /// Runs a template with data; its output. Go hands the data over as an `any`, so that nothing,
-    /// as a map or a list gives it, is no value at all: `text/template/exec.go`, `Template.execute`.
+    /// Runs a template with data; its output.
     pub(super) fn execute(&mut self, template: &RunningTemplate, data: Val) -> Result<Text> {
         if self.depth >= self.cx.limits.depth {
             return Err(Fault::bound(Bound::Depth(self.cx.limits.depth)));
         }
         self.depth += 1;
         let out = std::mem::take(&mut self.out);
-        let result = self.run_frame(template, data.stored());
+        let result = self.run_frame(template, data);
         self.depth -= 1;
         let own = std::mem::replace(&mut self.out, out);
         result.map(|()| own.finish())
     }
 
+    /// Go hands the data over as an `any`, so that nothing, as a map or a list gives it, is no value
+    /// at all: `text/template/exec.go`, `Template.execute` and `walkTemplate`.
     fn run_frame(&mut self, template: &RunningTemplate, data: Val) -> Result<()> {
+        let data = data.stored();
         let vars = Scope::of(self.dollar.clone(), data.clone());
         let mut frame = Frame { template, vars, at: At::Start };
         self.list(&mut frame, &data, &template.tree.root).map(drop)
@@ -482,7 +484,7 @@ impl Execution {
             None => Val::nil(),
         };
         self.depth += 1;
-        let result = self.run_frame(template, data.stored());
+        let result = self.run_frame(template, data);
         self.depth -= 1;
         result
     }
