@@ -15,6 +15,9 @@ pub(crate) enum ChartOutcome {
     Unable(String),
 }
 
+/// What helm-controller says where its post-renderers refuse what the chart made.
+pub(crate) const POST_RENDER_FAILS: &str = "error while running post render on files";
+
 /// Why there is no release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NoRelease {
@@ -32,6 +35,11 @@ impl NoRelease {
     /// One of helm-controller itself, that hangs on nothing unknown.
     pub(crate) fn new(message: String, location: Option<Location>) -> NoRelease {
         NoRelease { message, location, assumed: Vec::new(), faults: Vec::new() }
+    }
+
+    /// Whether Helm by itself takes what the chart makes.
+    pub(crate) fn is_of_post_renderers(&self) -> bool {
+        self.message.starts_with(POST_RENDER_FAILS)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::kept;
 use super::load::{Loaded, files_of, leads_of, of_store, place_key};
-use super::outcome::{Answers, ChartObjects, ChartOutcome, UnreadValue, documents_of};
+use super::outcome::{
+    Answers, ChartObjects, ChartOutcome, NoRelease, POST_RENDER_FAILS, UnreadValue, documents_of,
+};
 use super::request::ChartRequest as Asked;
 use super::resolve::FoundChart;
 use super::values::Values;
@@ -292,7 +294,7 @@ impl Rendering {
         let told = unread.dead.iter().enumerate();
         let meant = |(at, dead): (usize, &Dead)| (at < MEANT).then(|| unread.meant(dead)).flatten();
         // Of what a schema refuses the value is known.
-        let fails = matches!(&*self.outcome, ChartOutcome::Refused(refusal) if refusal.faults.is_empty());
+        let fails = matches!(&*self.outcome, ChartOutcome::Refused(refusal) if refusal.faults.is_empty() && !refusal.is_of_post_renderers());
         Answers {
             leads: self.of.as_ref().map(|of| leads_of(&of.chart)).unwrap_or_default(),
             deprecation: self.deprecation.clone(),
@@ -414,6 +416,12 @@ impl Wish<'_> {
         match result {
             Ok(mut rendered) => {
                 let is_free = is_free && !rendered.asks_api_versions();
+                if let Some((why, location)) = rendered.refused_document() {
+                    let message = format!("{POST_RENDER_FAILS}: {why}");
+                    let refusal =
+                        NoRelease { assumed: rendered.assumed, ..NoRelease::new(message, location) };
+                    return (ChartOutcome::Refused(Box::new(refusal)), None, is_free);
+                }
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
                 let written = rendered.digest.filter(|_| !self.asked.has_suffix);

@@ -86,6 +86,7 @@ mod plan_comment;
 mod plan_history;
 mod plan_machines;
 mod plan_properties;
+mod post_rendering;
 mod projects;
 #[cfg(unix)]
 mod promises;

@@ -7,8 +7,8 @@ use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
 use super::value::{Kind, Value};
 use crate::lang::template::{read_kept, with_stack_beside};
-use crate::lang::yaml::go_compat::Kept;
-use crate::lang::yaml::{FilePath, Node, NodeRef, Stream};
+use crate::lang::yaml::go_compat::{DocumentReader, ReaderRefusal, decode};
+use crate::lang::yaml::{FilePath, Node, NodeRef, Source, Stream};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -40,9 +40,11 @@ pub struct ManifestDocument {
     pub range: Range<usize>,
     /// What Helm reads of it.
     pub head: Head,
-    /// Its first YAML document, as it is decoded; nothing where it is empty, or only the text is
-    /// kept.
+    /// Its first YAML document, as post-renderers of helm-controller read it; nothing where it is
+    /// empty, or only the text is kept.
     pub node: Option<Node>,
+    /// Why they refuse it, and at which byte of it, where Helm by itself takes it.
+    pub defect: Option<ReaderRefusal>,
     /// Whether and when it is run instead of applied.
     pub hook: Option<Hook>,
 }
@@ -123,12 +125,43 @@ fn document(
         is_partial: true,
         ..Refusal::new(format!("YAML parse error on {source}: {why}"))
     };
-    let stream = Arc::new(Stream::of(text.clone()));
-    let kept = (!has_nodes).then_some(Head::keeps as Kept);
-    let node = read_kept(stream, FilePath::in_root(Arc::clone(source)), kept).map_err(failed)?;
-    let head = Head::read(node.as_ref(), line).map_err(failed)?;
-    let node = node.filter(|_| has_nodes);
-    Ok(ManifestDocument { source: Arc::clone(source), text, range: range.clone(), head, node, hook: None })
+    let stream = Arc::new(Stream::of(if has_nodes { sent(written, range, line) } else { text.clone() }));
+    let file = FilePath::in_root(Arc::clone(source));
+    let read = read_kept(stream.clone(), file.clone(), Some(Head::keeps)).map_err(failed)?;
+    let head = Head::read(read.as_ref(), line).map_err(failed)?;
+    let (mut node, mut defect) = (None, None);
+    if has_nodes && read.is_some() {
+        let whole = Arc::new(Source { file, stream, index: 0, embed: None, via: Vec::new() });
+        // Helm 3 sends its hooks past them.
+        let is_sent = line != HelmLine::V3_17 || !head.annotations.contains_key(HOOK);
+        let sent = is_sent.then(|| decode(&whole, DocumentReader::V3));
+        node = match sent {
+            Some(Ok(node)) => Some(node),
+            other => {
+                defect = other.and_then(Result::err);
+                decode(&whole, DocumentReader::V2).ok()
+            }
+        };
+    }
+    let (source, range) = (Arc::clone(source), range.clone());
+    Ok(ManifestDocument { source, text, range, head, node, defect, hook: None })
+}
+
+/// The text of a document as a post-renderer of helm-controller gets it: what it ends in decides
+/// whether a block scalar at its end ends in a line break.
+///
+/// Mirrors helm `pkg/action/action.go`: Helm 3 writes one line break behind what it trimmed, Helm
+/// 4.1 reads what the template wrote up to the next separator, Helm 4.2 what it split off.
+fn sent(written: &str, range: &Range<usize>, line: HelmLine) -> Arc<str> {
+    let text = &written[range.clone()];
+    match line {
+        HelmLine::V3_17 => format!("{text}\n").into(),
+        HelmLine::V4_1 => {
+            let behind = written.as_bytes()[range.end..].iter().take_while(|byte| is_space(**byte)).count();
+            written[range.start..range.end + behind].into()
+        }
+        HelmLine::V4_2 => text.into(),
+    }
 }
 
 /// Puts a document where it belongs: to what is applied, or to what is run.

@@ -19,6 +19,21 @@ impl RenderedChart {
         Some(located.node(node, false))
     }
 
+    /// The first document that post-renderers of helm-controller refuse though Helm takes it: why,
+    /// and where it is written. Not one that is refused for something unknown.
+    pub fn refused_document(&self) -> Option<(String, Option<Location>)> {
+        self.manifests.iter().chain(&self.hooks).find_map(|document| {
+            let defect = document.defect.as_ref()?;
+            let parts = &self.written.iter().find(|written| written.source == document.source)?.parts;
+            let (start, at) = (document.range.start, defect.offset as usize);
+            if covered(parts, start + at, start + at + 1).iter().any(|part| part.is_unknown) {
+                return None;
+            }
+            let origin = Located { rendered: self, parts, start }.origin(&document.text, at, at + 1, true);
+            Some((defect.message.clone(), origin.map(|origin| origin.location())))
+        })
+    }
+
     /// The parts of what a template wrote that a range of a document's text covers.
     pub fn parts(&self, document: &ManifestDocument, range: std::ops::Range<usize>) -> &[OutputPart] {
         let Some(written) = self.written.iter().find(|written| written.source == document.source) else {

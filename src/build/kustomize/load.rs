@@ -406,6 +406,10 @@ impl Inspection {
         let mut keys: Vec<_> = Vec::new();
         for entry in node.entries() {
             let key = entry.key_node;
+            if key.is_unknown() {
+                self.visit(entry.value, depth + 1)?;
+                continue;
+            }
             let is_text = matches!(key, NodeRef::Source(source, _) if source.document().tags.is_empty())
                 && reads_as_string(&entry.key);
             // The keys of the root are decoded as text; deeper ones must be strings.

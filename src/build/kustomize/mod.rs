@@ -173,6 +173,31 @@ pub(crate) fn name_fields(group: &str, kind: &str, of: (&str, &str)) -> Vec<Vec<
     fields.map(|spec| spec.steps().into_iter().map(|step| step.into_owned()).collect()).collect()
 }
 
+/// Whether nothing is unknown in what tells an object from others.
+pub(crate) fn is_identified(object: NodeRef<'_>) -> bool {
+    let unknown = |pointer: &str| object.at(pointer).is_some_and(NodeRef::is_unknown);
+    const PARTS: [&str; 7] = [
+        "/apiVersion",
+        "/kind",
+        "/items",
+        "/metadata",
+        "/metadata/name",
+        "/metadata/namespace",
+        "/metadata/annotations",
+    ];
+    !object.is_unknown() && !PARTS.into_iter().any(unknown)
+}
+
+/// Takes in objects that stand in no file of their own and writes them out again, as each
+/// post-renderer of helm-controller does (`internal/postrender/transformer.go`): lists are
+/// unfolded, an id stands once.
+///
+/// # Errors
+/// What kustomize refuses.
+pub(crate) fn pass(nodes: Vec<Node>) -> Result<Vec<Node>, BuildError> {
+    target::pass(nodes).map_err(|error| *error)
+}
+
 /// Runs patches and images over objects that stand in no file of their own, as the
 /// post-renderer of helm-controller does (`internal/postrender/kustomize.go`).
 ///

@@ -109,13 +109,31 @@ pub(super) fn post_render(
         schemas: Schemas::preloaded(),
         tracing: false,
     };
+    let built = whole(&mut builder, "", &options, taken_in(nodes)?)?;
+    Ok(built.resources.into_iter().map(|resource| resource.node).collect())
+}
+
+/// See [`super::pass`].
+pub(super) fn pass(nodes: Vec<Node>) -> Result<Vec<Node>> {
+    // What is unknown of an object may be its kind or its name.
+    let mut all = Accumulator::default();
+    all.append(taken_in(nodes)?)?;
+    let mut resources = std::mem::take(all.resources_mut());
+    for resource in &mut resources {
+        finish(resource, false)?;
+    }
+    Ok(resources.into_iter().map(|resource| resource.node).collect())
+}
+
+fn taken_in(nodes: Vec<Node>) -> Result<Vec<Resource>> {
     let resource = |loaded: load::Loaded| {
         let location = loaded.node.get_ref().location();
-        Resource::new(loaded.node, FileRole::Resource, location)
+        let defect = loaded.defect;
+        let changes_in_passing = loaded.changes_in_passing;
+        let resource = Resource::new(loaded.node, FileRole::Resource, location);
+        Resource { defect, changes_in_passing, ..resource }
     };
-    let resources = load::objects(nodes)?.into_iter().map(resource).collect();
-    let built = whole(&mut builder, "", &options, resources)?;
-    Ok(built.resources.into_iter().map(|resource| resource.node).collect())
+    Ok(load::objects(nodes)?.into_iter().map(resource).collect())
 }
 
 /// Build all of it, beside objects that are there already.

@@ -12,7 +12,8 @@ use super::resolve::{
     Dialect, Scalar, ScalarStyle, json_key, json_value, resolve_plain, resolve_tagged, timestamp_rfc3339,
 };
 use super::tape::{Document, Token, TokenKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Who reads a document.
@@ -360,25 +361,28 @@ impl Decoder<'_> {
 
     /// v3 compares kind and text of keys, so that `1` and `0x1` pass here.
     fn refuse_duplicates(&self, pairs: &[(u32, u32)]) -> Result<(), ReaderRefusal> {
-        let mut seen = FxHashMap::default();
-        for (key, _) in pairs {
-            let token = self.token(*key);
+        let key_of = |at: u32| {
+            let token = self.token(at);
             let text = match token.kind {
-                TokenKind::Scalar(_) => {
-                    NodeRef::Source(self.source, *key).text().unwrap_or_default().into_owned()
-                }
+                TokenKind::Scalar(_) => NodeRef::Source(self.source, at).text().unwrap_or_default(),
                 // An alias is compared by its name, a collection as such.
                 TokenKind::Alias => {
-                    self.source.stream.text[token.start as usize..token.end as usize].to_owned()
+                    Cow::Borrowed(&self.source.stream.text[token.start as usize..token.end as usize])
                 }
-                _ => String::new(),
+                _ => Cow::Borrowed(""),
             };
-            let kind = std::mem::discriminant(&token.kind);
-            if seen.insert((kind, text.clone()), ()).is_some() {
-                return self.refuse(*key, format!("mapping key {text:?} already defined"));
-            }
+            (std::mem::discriminant(&token.kind), text)
+        };
+        let keys: Vec<_> = pairs.iter().map(|(key, _)| key_of(*key)).collect();
+        let mut seen = FxHashSet::default();
+        let again = match keys.len() {
+            ..=Pairs::FEW => (1..keys.len()).find(|at| keys[..*at].contains(&keys[*at])),
+            _ => keys.iter().position(|key| !seen.insert(key)),
+        };
+        match again {
+            Some(at) => self.refuse(pairs[at].0, format!("mapping key {:?} already defined", keys[at].1)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn is_merge(&self, at: u32) -> bool {

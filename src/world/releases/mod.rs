@@ -2,13 +2,14 @@
 
 mod objects;
 
+use self::objects::Applied;
 use super::capabilities::{self, Possible};
 use super::source::{LocalObjects, Sources};
 use super::versions::Settings;
 use super::{ApplyTarget, PlacedObject, target_of};
 use crate::build::helm;
 use crate::files::{ChartStores, FileTree, RenderCache, Snapshot};
-use crate::lang::yaml::{Known as Certain, Location, Node, NodeRef};
+use crate::lang::yaml::{FilePath, Known as Certain, Location, Node, NodeRef, Tree};
 use crate::model::value::to_json;
 use crate::model::{Called, Maker, ObjectId, kinds};
 use crate::sources::charts::{Around, Charts, Once};
@@ -188,6 +189,19 @@ impl Release {
             })
     }
 
+    /// Whether a file is the chart's: of a store, or in its folder here.
+    pub(crate) fn is_of_its_chart(&self, file: &FilePath) -> bool {
+        let folder = match &self.chart {
+            Ok(FoundChart { place: ChartPlace::Tree(tree, path), .. }) => tree.real(path),
+            _ => None,
+        };
+        let is_below = |folder: FilePath| {
+            let rest = file.shown().strip_prefix(&**folder.shown());
+            folder.shown().is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        *file.tree() == Tree::Chart || folder.is_some_and(is_below)
+    }
+
     /// Whether only files of a chart in a tree differ from another world's: neither its
     /// version, nor the release, nor its values.
     pub(crate) fn differs_by_files(&self, other: &Release) -> bool {
@@ -256,7 +270,7 @@ impl Release {
 pub(super) struct KnownReleases {
     charts: Charts,
     /// What is applied of what a chart made, by the addresses of that and of the release.
-    applied: Once<(usize, (usize, u32)), Applied>,
+    applied: Once<(usize, (usize, u32)), KnownApplied>,
     written: OnceLock<WrittenIndex>,
 }
 
@@ -362,10 +376,9 @@ impl WrittenIndex {
 
 /// What is applied of a release, with what it was made of: that keeps its address.
 #[derive(Clone, Debug)]
-struct Applied {
+struct KnownApplied {
     _of: (Arc<ChartOutcome>, Node),
-    objects: Result<Vec<Arc<BuiltObject>>, Box<NoRelease>>,
-    hooks: Vec<Arc<BuiltObject>>,
+    applied: Result<Applied, Box<NoRelease>>,
 }
 
 /// [`ObjectLookup`], for several threads.
@@ -502,14 +515,13 @@ impl Renderer<'_> {
             ChartOutcome::Rendered(made) => {
                 release.assumed.extend(made.assumed.iter().cloned());
                 let key = (Arc::as_ptr(&outcome) as usize, release.node.address());
-                let applied = self.known.applied.get(key, || Applied {
+                let line = self.settings.helm().line;
+                let known = self.known.applied.get(key, || KnownApplied {
                     _of: (outcome.clone(), release.node.clone()),
-                    objects: objects::applied(&release.id, node, made, &namespace),
-                    hooks: objects::hooks(node, made, &namespace),
+                    applied: objects::applied((&release.id, node), made, &namespace, line),
                 });
-                release.hooks = applied.hooks;
-                match applied.objects {
-                    Ok(objects) => release.objects = objects,
+                match known.applied {
+                    Ok(Applied { objects, hooks }) => (release.objects, release.hooks) = (objects, hooks),
                     Err(refusal) => {
                         release.values = Ok(values);
                         release.outcome = Some(Arc::new(ChartOutcome::Refused(refusal)));

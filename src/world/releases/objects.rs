@@ -1,93 +1,156 @@
 //! The objects of a chart as helm-controller applies them.
 
-use crate::build::kustomize::{self, FileRole};
+use crate::build::helm::{HOOK, HelmLine};
+use crate::build::kustomize::{self, BuildError, FileRole};
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::ObjectId;
-use crate::sources::outcome::{ChartObjects, NoRelease};
+use crate::sources::outcome::{ChartObjects, NoRelease, POST_RENDER_FAILS};
 use crate::world::build::{BuiltObject, set_common_metadata};
 use std::sync::Arc;
 
-/// The objects of a chart as helm-controller applies them: post-rendered, with common
-/// metadata and the labels of their origin, in the release's namespace.
-pub(super) fn applied(
-    id: &ObjectId,
-    release: NodeRef<'_>,
-    made: &ChartObjects,
-    namespace: &str,
-) -> Result<Vec<Arc<BuiltObject>>, Box<NoRelease>> {
-    let mut nodes = made.objects.clone();
-    for renderer in release.items_at("/spec/postRenderers") {
-        let Some(renderer) = renderer.get("kustomize") else { continue };
-        let field = |name: &str| renderer.get(name).filter(|node| !node.is_null()).map(NodeRef::to_node);
-        nodes = kustomize::post_render(nodes, field("patches"), field("images")).map_err(|error| {
-            let message = format!("error while running post render on files: {}", error.message);
-            NoRelease::new(message, error.location)
-        })?;
-    }
-    let common = release.at("/spec/commonMetadata").filter(|node| !node.is_null());
-    let place = release.location_at("/spec/commonMetadata");
-    let own = release.location_at("/metadata/name");
-    let cluster_wide = scopes(&made.definitions);
-    let policy =
-        |action: &str| release.str_at(&format!("/spec/{action}/crds")).is_some_and(|policy| policy == "Skip");
-    // Skipped at the install, they come with no upgrade.
-    let definitions = if policy("install") { &[][..] } else { &made.definitions[..] };
-    let mut out = Vec::new();
-    for mut node in definitions.iter().cloned() {
-        originate(&mut node, id, own.as_ref());
-        out.push(built(node));
-    }
-    for mut node in nodes {
-        if let Some(common) = common {
-            for field in ["labels", "annotations"] {
-                set_common_metadata(&mut node, field, common, place.as_ref());
-            }
-        }
-        originate(&mut node, id, own.as_ref());
-        settle(&mut node, namespace, &cluster_wide, release.location_at("/metadata/namespace"));
-        out.push(built(node));
-    }
-    Ok(out)
+/// What a release comes to in its cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Applied {
+    /// The objects, in the release's namespace.
+    pub(super) objects: Vec<Arc<BuiltObject>>,
+    /// What is run around an install or upgrade.
+    pub(super) hooks: Vec<Arc<BuiltObject>>,
 }
 
-/// The hooks of a chart that helm-controller runs, in the release's namespace.
-pub(super) fn hooks(release: NodeRef<'_>, made: &ChartObjects, namespace: &str) -> Vec<Arc<BuiltObject>> {
+/// The objects and hooks of a chart as helm-controller applies and runs them: post-rendered,
+/// with common metadata and the labels of their origin, in the release's namespace.
+pub(super) fn applied(
+    (id, release): (&ObjectId, NodeRef<'_>),
+    made: &ChartObjects,
+    namespace: &str,
+    line: HelmLine,
+) -> Result<Applied, Box<NoRelease>> {
+    let renderers = Renderers { id, release, line, own: release.location_at("/metadata/name") };
+    let strategy = release.str_at("/spec/postRenderStrategy");
+    let (mut nodes, mut hooks) = (made.objects.clone(), made.hooks.clone());
+    match strategy.as_deref() {
+        _ if line == HelmLine::V3_17 => nodes = renderers.run(nodes)?,
+        Some("nohooks") => nodes = renderers.run(nodes)?,
+        Some("separate") => (nodes, hooks) = (renderers.run(nodes)?, renderers.run(hooks)?),
+        _ => {
+            nodes.append(&mut hooks);
+            (hooks, nodes) = renderers.run(nodes)?.into_iter().partition(is_hook);
+        }
+    }
+    let cluster_wide = scopes(&made.definitions);
+    let place = release.location_at("/metadata/namespace");
+    let settled = |mut node: Node| {
+        settle(&mut node, namespace, &cluster_wide, place.clone());
+        built(node)
+    };
+    let skips =
+        |action: &str| release.str_at(&format!("/spec/{action}/crds")).is_some_and(|policy| policy == "Skip");
+    // Skipped at the install, they come with no upgrade.
+    let definitions = if skips("install") { &[][..] } else { &made.definitions[..] };
+    let mut objects = Vec::new();
+    for mut node in definitions.iter().cloned() {
+        renderers.originate(&mut node);
+        objects.push(built(node));
+    }
+    objects.extend(nodes.into_iter().map(settled));
     let is_off = |action: &str| {
         release.at(&format!("/spec/{action}/disableHooks")).and_then(NodeRef::as_bool) == Some(true)
     };
     if is_off("install") && is_off("upgrade") {
-        return Vec::new();
+        hooks.clear();
     }
-    let cluster_wide = scopes(&made.definitions);
-    let settled = made.hooks.iter().cloned().map(|mut node| {
-        settle(&mut node, namespace, &cluster_wide, release.location_at("/metadata/namespace"));
-        built(node)
-    });
-    settled.collect()
+    Ok(Applied { objects, hooks: hooks.into_iter().map(settled).collect() })
+}
+
+fn is_hook(node: &Node) -> bool {
+    node.get_ref().at("/metadata/annotations").is_some_and(|own| own.get(HOOK).is_some())
+}
+
+/// The post-renderers of a release, one behind the other.
+///
+/// Mirrors helm-controller `internal/postrender/build.go`.
+struct Renderers<'r> {
+    id: &'r ObjectId,
+    release: NodeRef<'r>,
+    line: HelmLine,
+    own: Option<Location>,
+}
+
+impl Renderers<'_> {
+    fn run(&self, nodes: Vec<Node>) -> Result<Vec<Node>, Box<NoRelease>> {
+        // Nobody can say here what a patch finds, or whether an id stands twice.
+        let (mut nodes, aside): (Vec<Node>, Vec<Node>) =
+            nodes.into_iter().partition(|node| kustomize::is_identified(node.get_ref()));
+        let refused = |error: BuildError| {
+            let message = format!("{POST_RENDER_FAILS}: {}", error.message);
+            let unknown = "an object whose kind or name is not known here".to_owned();
+            let assumed = if aside.is_empty() { Vec::new() } else { vec![unknown] };
+            Box::new(NoRelease { assumed, ..NoRelease::new(message, error.location) })
+        };
+        for renderer in self.release.items_at("/spec/postRenderers") {
+            let Some(renderer) = renderer.get("kustomize") else { continue };
+            let field = |name: &str| renderer.get(name).filter(|node| !node.is_null()).map(NodeRef::to_node);
+            nodes = kustomize::post_render(nodes, field("patches"), field("images")).map_err(refused)?;
+        }
+        nodes = kustomize::pass(nodes).map_err(refused)?;
+        nodes.extend(aside);
+        let common = self.release.at("/spec/commonMetadata").filter(|node| !node.is_null());
+        let place = self.release.location_at("/spec/commonMetadata");
+        for node in &mut nodes {
+            self.clear(node);
+            if let Some(common) = common {
+                for field in ["labels", "annotations"] {
+                    set_common_metadata(node, field, common, place.as_ref());
+                }
+            }
+            let labels = node.get_ref().at("/metadata/labels");
+            if let Some(labels) =
+                labels.filter(|labels| !(labels.is_map() || labels.is_null() || labels.is_unknown()))
+            {
+                let message = format!("{POST_RENDER_FAILS}: metadata.labels is no map");
+                return Err(Box::new(NoRelease::new(message, labels.location())));
+            }
+            self.originate(node);
+        }
+        Ok(nodes)
+    }
+
+    /// Annotations that hold nothing go: Helm 4 adds one of its own and takes it away again.
+    fn clear(&self, node: &mut Node) {
+        let is_empty = |own: NodeRef<'_>| own.is_null() || own.is_map() && own.entries().next().is_none();
+        if self.line != HelmLine::V3_17
+            && node.get_ref().at("/metadata/annotations").is_some_and(is_empty)
+            && let Some(metadata) = node.get_mut("metadata")
+        {
+            metadata.remove("annotations");
+        }
+    }
+
+    /// The labels that tell which release an object is of.
+    fn originate(&self, node: &mut Node) {
+        let place = self.own.as_ref();
+        let label = |key: &str, value: &str| {
+            (format!("helm.toolkit.fluxcd.io/{key}"), Node::string(value, place.cloned()))
+        };
+        let namespace = self.id.namespace.as_deref().unwrap_or_default();
+        let labels = [label("name", &self.id.name), label("namespace", namespace)];
+        if !node.get_ref().get("metadata").is_some_and(NodeRef::is_map) {
+            return;
+        }
+        let Some(metadata) = node.get_mut("metadata") else { return };
+        if !metadata.get_ref().get("labels").is_some_and(NodeRef::is_map) {
+            metadata.set("labels", Node::empty_map(None), None);
+        }
+        let Some(own) = metadata.get_mut("labels") else { return };
+        for (key, value) in labels {
+            own.set(&key, value, place.cloned());
+        }
+    }
 }
 
 fn built(node: Node) -> Arc<BuiltObject> {
     let files = node.get_ref().location().map(|location| (FileRole::Resource, location));
     Arc::new(BuiltObject::new(node, files.into_iter().collect()))
-}
-
-/// The labels that tell which release an object is of.
-fn originate(node: &mut Node, id: &ObjectId, place: Option<&Location>) {
-    let label = |key: &str, value: &str| {
-        (format!("helm.toolkit.fluxcd.io/{key}"), Node::string(value, place.cloned()))
-    };
-    let labels = [label("name", &id.name), label("namespace", id.namespace.as_deref().unwrap_or_default())];
-    if !node.get_ref().get("metadata").is_some_and(NodeRef::is_map) {
-        return;
-    }
-    let Some(metadata) = node.get_mut("metadata") else { return };
-    if !metadata.get_ref().get("labels").is_some_and(NodeRef::is_map) {
-        metadata.set("labels", Node::empty_map(None), None);
-    }
-    let Some(own) = metadata.get_mut("labels") else { return };
-    for (key, value) in labels {
-        own.set(&key, value, place.cloned());
-    }
 }
 
 /// Puts an object that says no namespace into the release's, where its kind has one.

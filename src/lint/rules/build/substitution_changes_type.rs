@@ -40,7 +40,11 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let Some(location) = problem.location.clone() else { continue };
-        let shown = if text.is_empty() { "an empty value".to_owned() } else { format!("`{text}`") };
+        let shown = match *became {
+            "list" | "map" => "the text".to_owned(),
+            _ if text.is_empty() => "an empty value".to_owned(),
+            _ => format!("`{text}`"),
+        };
         let what = format!("{shown} becomes {}", with_article(became));
         let why = match place {
             StringPlace::Label => {

@@ -31,11 +31,49 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     for release in &view.cluster.releases {
         // What a schema refuses is told at each value.
         let Some(refusal) = release.refusal().filter(|refusal| refusal.faults.is_empty()) else { continue };
-        one(view, release, refusal, report);
+        match refusal.is_of_post_renderers() {
+            true => post_rendered(view, release, refusal, report),
+            false => rendered(view, release, refusal, report),
+        }
     }
 }
 
-fn one(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
+/// What Helm takes and helm-controller's post-renderers refuse.
+fn post_rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
+    let Some(chart) = chart_place(view, release) else { return };
+    let (own, made) = match &refusal.location {
+        Some(place) if !release.is_of_its_chart(&place.file) => (Some(place.clone()), None),
+        place => (None, place.clone()),
+    };
+    let doubt = doubt(release);
+    let cause = cause(&refusal.message);
+    let mut why = format!(
+        "helm-controller installs and upgrades nothing: {cause}; `helm template` doesn't show it, as only helm-controller reads what a chart makes once more, the way kustomize does"
+    );
+    why.extend(doubt.as_ref().map(|doubt| format!("; {doubt}")));
+    let what = format!("what the chart {} makes can't be post-rendered", chart_of(release));
+    let level = match doubt {
+        None => Level::Error,
+        Some(_) if hangs_on_unknown(release, refusal) => Level::Info,
+        Some(_) => Level::Warning,
+    };
+    let is_elsewhere = own.is_some();
+    let finding = report.report(own.unwrap_or_else(|| chart.clone()), title(&release.id, &what));
+    finding
+        .level(level)
+        .why(why)
+        .help("give it values by which it makes other objects, or take another version of the chart")
+        .object(&release.id)
+        .field("", cause);
+    if is_elsewhere {
+        finding.related("the chart", chart);
+    }
+    if let Some(made) = made {
+        finding.related("what the chart writes", made);
+    }
+}
+
+fn rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, report: &mut Reporter<'_>) {
     let culprit = release.rendering.as_ref().and_then(|rendering| rendering.culprit());
     let culprit = culprit.and_then(|culprit| Some((place_of(release, &pointer_to(&culprit.path))?, culprit)));
     let Some(chart) = chart_place(view, release) else { return };
