@@ -8,6 +8,7 @@
 use super::request::ObjectLookup;
 use crate::build::helm::{Kind, Map, Style, Value, merge_into, merge_maps, set};
 use crate::build::stand_in;
+use crate::lang::template;
 use crate::lang::yaml::{
     self, Built, Dialect, Embed, EmbedPart, Entry, EntryRef, FilePath, Location, Node, NodeKind, NodeRef,
     Origin, Scalar, Source, Stream,
@@ -188,6 +189,7 @@ impl Values {
     ) -> Result<(), NoValues> {
         let place = node.get_ref().location();
         let fails = |why: &str| NoValues::Fails(format!("{told}: {why}"), place.clone());
+        template::document(text).map_err(|why| fails(&why))?;
         let Some(root) = document(text, node, written) else { return Ok(()) };
         if root.get_ref().is_null() {
             return Ok(());
@@ -234,13 +236,13 @@ impl Values {
         let before = merge_maps(&self.value, spec);
         let origin = place.clone().map(Origin::from);
         let written = text.unwrap_or(HIDDEN);
-        let quoted = ['\'', '"']
-            .into_iter()
-            .any(|quote| written.len() > 1 && written.starts_with(quote) && written.ends_with(quote));
-        let (style, value) = match (literal, quoted) {
-            (true, _) => (Style::Literal, written),
-            (false, true) => (Style::Text, written.trim_matches(['\'', '"'])),
-            (false, false) => (Style::Typed, written),
+        // A quote by itself is between itself.
+        let is_quoted =
+            ['\'', '"'].into_iter().any(|quote| written.starts_with(quote) && written.ends_with(quote));
+        let (style, value) = match (literal, is_quoted) {
+            (true, _) => (Style::Text, Cow::Owned(escaped(written))),
+            (false, true) => (Style::Text, Cow::Borrowed(written.trim_matches(['\'', '"']))),
+            (false, false) => (Style::Typed, Cow::Borrowed(written)),
         };
         let mut after = before.clone();
         set(&mut after, &format!("{path}={value}"), style, origin.as_ref())
@@ -253,6 +255,21 @@ impl Values {
         self.value = after;
         Ok(())
     }
+}
+
+/// A text that `--set-string` takes as it is.
+///
+/// Mirrors fluxcd/pkg `chartutil/values.go` (`ReplacePathLiteralValue`): the path before it is
+/// read as ever, with `\.` for a dot in a key, which `--set-literal` does not know.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '\\' | ',' | '[' | ']' | '{' | '}') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Takes over into `spec` what was written into the maps that it shares with the result.

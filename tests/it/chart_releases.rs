@@ -673,3 +673,51 @@ fn dead_values_of_files_are_told_at_the_file_where_all_releases_leave_them() {
     scratch.write("clusters/a/other.yaml", other.as_bytes());
     assert_eq!(unread(&scratch, &[]), [dead("hots")]);
 }
+
+#[test]
+fn values_that_are_no_yaml_are_told_where_they_stand() {
+    for (text, cause) in [
+        ("'a: ['", "did not find expected node content"),
+        ("'a: b: c'", "mapping values are not allowed in this context"),
+        ("'{{ x }}'", "invalid map key"),
+        ("'- a'", "it holds no map of values"),
+    ] {
+        let scratch = fleet(
+            "  valuesFrom: [{kind: ConfigMap, name: v, valuesKey: k}]\n",
+            &config("v", &format!("  k: {text}\n")),
+        );
+        let run = scratch.forebay(&["lint", "--select", "chart-fails", "--format", "json"]);
+        let findings = run.json()["findings"].clone();
+        assert_eq!(findings.as_array().expect("findings").len(), 1, "{text}: {findings:#}");
+        assert_eq!(findings[0]["location"]["path"], "clusters/a/objects.yaml", "{text}");
+        assert_eq!(findings[0]["message"], "HelmRelease apps/web: its values can't be read", "{text}");
+        assert!(findings[0]["why"].as_str().is_some_and(|why| why.contains(cause)), "{findings:#}");
+        assert_eq!(build(&scratch, &[]).code, 3, "{text}");
+    }
+}
+
+/// As fluxcd/pkg `chartutil/values.go` answers, run with Helm 4.2.3's parser.
+#[test]
+fn what_a_target_path_sets_is_what_helm_controller_sets() {
+    for (path, text, literal, expected) in [
+        ("x\\.y.a", "a.b,c", true, serde_json::json!({"x.y": {"a": "a.b,c"}})),
+        ("d.k\\=v", "[1,2]", true, serde_json::json!({"d": {"k=v": "[1,2]"}})),
+        ("c.a\\[0\\]", "\"1\"", true, serde_json::json!({"c": {"a[0]": "\"1\""}})),
+        ("a[1]", "{\"x\": 1}", true, serde_json::json!({"a": [null, "{\"x\": 1}"]})),
+        ("a", "C:\\dir", true, serde_json::json!({"a": "C:\\dir"})),
+        ("a.b", "'", false, serde_json::json!({"a": {"b": ""}})),
+        ("a.b", "\"", false, serde_json::json!({"a": {"b": ""}})),
+        ("a", "\"'5'\"", false, serde_json::json!({"a": "5"})),
+        ("a", "5", false, serde_json::json!({"a": 5})),
+        ("a", "1,b=2", false, serde_json::json!({"a": 1, "b": 2})),
+    ] {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let spec = format!(
+            "  valuesFrom: [{{kind: ConfigMap, name: v, valuesKey: k, literal: {literal}, targetPath: {}}}]\n",
+            quoted(path)
+        );
+        let scratch = fleet(&spec, &config("v", &format!("  k: {}\n", quoted(text))));
+        scratch.write("charts/web/values.yaml", b"");
+        assert_eq!(values(&scratch), expected, "{path} {text}");
+    }
+}

@@ -79,8 +79,21 @@ fn rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, repo
     let Some(chart) = chart_place(view, release) else { return };
     let cause = cause(&refusal.message);
     let doubt = doubt(release);
-    let mut why = format!("helm-controller installs and upgrades nothing; Helm says: {cause}");
-    let mut what = format!("the chart {} fails", chart_of(release));
+    // Where values stand that can't be read.
+    let stated = refusal.location.clone().filter(|place| !release.is_of_its_chart(&place.file));
+    let is_elsewhere = culprit.is_none() && stated.is_some();
+    let (mut what, mut why, help) = match is_elsewhere {
+        true => (
+            "its values can't be read".to_owned(),
+            format!("helm-controller installs and upgrades nothing: {cause}"),
+            "correct what the key holds, or the reference to it",
+        ),
+        false => (
+            format!("the chart {} fails", chart_of(release)),
+            format!("helm-controller installs and upgrades nothing; Helm says: {cause}"),
+            "give the chart the values that it asks for",
+        ),
+    };
     match culprit.as_ref().map(|(_, culprit)| (culprit, &culprit.meant)) {
         Some((culprit, Some(meant))) => {
             what.push_str(&format!(" with `{}`; did you mean `{}`?", dotted(&culprit.path), dotted(meant)));
@@ -94,7 +107,8 @@ fn rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, repo
     }
     why.extend(unread(release, culprit.as_ref().map(|(_, culprit)| &*culprit.path)));
     why.extend(doubt.as_ref().map(|doubt| format!("; {doubt}")));
-    let location = culprit.as_ref().map_or_else(|| chart.clone(), |(place, _)| place.location.clone());
+    let own = culprit.as_ref().map(|(place, _)| place.location.clone()).or(stated);
+    let location = own.unwrap_or_else(|| chart.clone());
     let level = match (&doubt, culprit.as_ref().and_then(|(_, culprit)| culprit.meant.as_ref())) {
         (None, _) => Level::Error,
         // Most charts that fail on what is not known here do not fail in the cluster.
@@ -102,9 +116,12 @@ fn rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, repo
         (Some(_), _) => Level::Warning,
     };
     let finding = report.report(location, title(&release.id, &what));
-    finding.level(level).why(why).help("give the chart the values that it asks for").object(&release.id);
+    finding.level(level).why(why).help(help).object(&release.id);
     let Some((place, culprit)) = culprit else {
         finding.field("", cause);
+        if is_elsewhere {
+            finding.related("the chart", chart);
+        }
         return;
     };
     finding.field(place.path.unwrap_or_default(), cause).values_path(pointer_to(&culprit.path));
