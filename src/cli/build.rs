@@ -17,6 +17,7 @@ use crate::report::{self, objects};
 use crate::rewrite::write;
 use crate::world::releases::Release;
 use crate::world::{Applied, Cluster, Outcome, World};
+use rustc_hash::FxHashSet;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -237,10 +238,24 @@ fn release(common: &Common, session: &Session, name: &str) -> Result<BuildOutput
     }
     let mut built = BuildOutput::default();
     built.add_rendered(&world, cluster, at);
-    for assumed in &release.assumed {
-        let _ = writeln!(output::stderr(common), "assumed: {}", clean(assumed));
+    for assumed in told_once(&release.assumed) {
+        let _ = writeln!(output::stderr(common), "assumed: {}", clean(&assumed));
     }
     Ok(built)
+}
+
+/// What is assumed, each once; schemas of other hosts are one line.
+fn told_once(assumed: &[String]) -> Vec<String> {
+    let mut seen = FxHashSet::default();
+    let once = assumed.iter().filter(|one| seen.insert(one.as_str()));
+    let (schemas, mut told): (Vec<&String>, Vec<&String>) =
+        once.partition(|one| one.starts_with("the schema ") && one.ends_with(" is not followed"));
+    told.extend(schemas.first());
+    let mut told: Vec<String> = told.into_iter().cloned().collect();
+    if let (Some(last), 2..) = (told.last_mut(), schemas.len()) {
+        last.push_str(&format!(", as {} more are not", schemas.len() - 1));
+    }
+    told
 }
 
 /// Why there is nothing of a release.

@@ -9,7 +9,7 @@ use super::secrets::SecretValues;
 use crate::files::{Snapshot, secrets};
 use crate::lang::text::{clean, is_hostile};
 use crate::lang::yaml::emit::{self, EmitError};
-use crate::lang::yaml::{Holes, Location, Node, NodeRef, pointer_join};
+use crate::lang::yaml::{Holes, Location, Node, NodeRef, ViaKind, pointer_join};
 use crate::model::text::Text;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -122,10 +122,20 @@ pub(super) fn hole_words(node: NodeRef<'_>, snapshot: &Snapshot) -> Vec<String> 
     text.as_deref().and_then(|text| expressions_of(text, holes)).unwrap_or_default()
 }
 
+/// What its file has in the place of a value of which nothing is known. What a template makes
+/// may be more than the value that flowed into it, unless that is a variable.
+fn stands_for(node: NodeRef<'_>, snapshot: &Snapshot) -> Option<String> {
+    let is_made = node.location()?.via.iter().any(|via| via.kind == ViaKind::Template);
+    let is_variable = |text: &String| text.starts_with("${") && text.find('}') == Some(text.len() - 1);
+    written(node, snapshot).filter(|text| !is_made || is_variable(text))
+}
+
 /// A value that is not known, as its file has it: known parts as they are, the
 /// others as the expressions that stand for them.
 fn as_written(node: NodeRef<'_>, snapshot: &Snapshot) -> String {
-    let Some(holes) = node.holes() else { return written(node, snapshot).unwrap_or_else(|| HOLE.to_owned()) };
+    let Some(holes) = node.holes() else {
+        return stands_for(node, snapshot).unwrap_or_else(|| HOLE.to_owned());
+    };
     let mut expressions = hole_words(node, snapshot).into_iter();
     let part = |part: &Option<std::sync::Arc<str>>| match part {
         Some(known) => known.to_string(),

@@ -169,6 +169,45 @@ fn what_only_post_renderers_refuse_is_told() {
 }
 
 #[test]
+fn images_of_a_post_renderer_are_set_one_behind_the_other() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: 'nginx:1.2'}]}\n";
+    for (images, expected) in [
+        ("[{name: nginx, newName: x/y}, {name: nginx, newTag: '9'}]", "x/y:1.2"),
+        ("[{name: nginx, newTag: '8'}, {name: nginx, newTag: '9'}]", "nginx:9"),
+        ("[{name: nginx, newName: x/y}, {name: x/y, newTag: '9'}]", "x/y:9"),
+    ] {
+        let spec = format!("  postRenderers: [{{kustomize: {{images: {images}}}}}]\n");
+        let found = objects(&fleet("v1.6.3", &[pod], &spec));
+        assert_eq!(found[0]["spec"]["containers"][0]["image"], expected, "{images}");
+    }
+}
+
+/// As in charts that pass what they make on as YAML: `home.${DOMAIN}` of a Secret that is not
+/// known here makes no other value unknown.
+#[test]
+fn a_variable_in_one_value_leaves_the_others_known() {
+    let template = "{{ define \"c\" }}{{ toYaml .Values.c | trim }}\n{{ end }}apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n{{- range $name, $c := (include \"c\" . | fromYaml) }}\n  - name: {{ $name }}\n    image: {{ $c.image }}\n    env: {{ toYaml $c.env | nindent 6 }}\n{{- end }}\n";
+    let spec = "  valuesFrom: [{kind: ConfigMap, name: v, valuesKey: k}]\n";
+    let scratch = fleet("v1.6.3", &[template], spec);
+    let sync = SYNC.replace(
+        "path: ./clusters/a, prune: true",
+        "path: ./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: s}]}",
+    );
+    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+    scratch.write(
+        "clusters/a/v.yaml",
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: apps}\ndata:\n  k: |\n    c:\n      app: {image: nginx:1, env: [{name: HOST, value: 'home.${DOMAIN}'}, {name: TZ, value: UTC}]}\n",
+    );
+    let found = objects(&scratch);
+    let container = &found[0]["spec"]["containers"][0];
+    assert_eq!(container["name"], "app", "{container:#}");
+    assert_eq!(container["image"], "nginx:1");
+    assert_eq!(container["env"][1], json!({"name": "TZ", "value": "UTC"}));
+    assert_eq!(container["env"][0]["name"], "HOST");
+    assert_eq!(container["env"][0]["value"], json!({"$holes": ["home.", null]}));
+}
+
+#[test]
 fn names_that_are_not_known_here_are_no_name_twice() {
     let named = |suffix: &str| config(&format!("'{{{{ .Values.name }}}}{suffix}'"), "");
     let secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: values, namespace: apps}\nsops: {version: 3.9.0}\nstringData: {name: 'ENC[AES256_GCM,data:aa,type:str]'}\n";

@@ -63,6 +63,8 @@ pub struct Rewrite {
     pub components: Vec<Node>,
     /// `spec.images`; replace the fields of the file's entry of the same name.
     pub images: Option<Node>,
+    /// `images` of a post-renderer; come after the file's, also one of the same name.
+    pub listed_images: Option<Node>,
     /// `spec.buildMetadata`; replaces the file's.
     pub build_metadata: Option<Node>,
 }

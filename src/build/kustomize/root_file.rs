@@ -88,6 +88,9 @@ impl Builder<'_> {
             let images = decoder.list(images.get_ref(), |item| entries::image(decoder, item))?;
             merge_images(&mut file.images, images);
         }
+        if let Some(images) = &rewrite.listed_images {
+            file.images.extend(decoder.list(images.get_ref(), |item| entries::image(decoder, item))?);
+        }
         match &rewrite.build_metadata {
             Some(metadata) => file.build_metadata = decoder.texts(metadata.get_ref())?,
             // Flux asks for origins wherever an existing file has no resources.

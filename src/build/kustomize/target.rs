@@ -88,7 +88,8 @@ pub(super) fn post_render(
     let nothing: [(&str, Vec<u8>); 0] = [];
     let snapshot = files::Snapshot::memory(nothing, Arc::new(files::Store::default()));
     let (tree, memo) = (FileTree::root(Arc::new(snapshot)), BaseMemo::default());
-    let rewrite = Rewrite { generated: Some(Vec::new()), patches, images, ..Rewrite::default() };
+    let rewrite =
+        Rewrite { generated: Some(Vec::new()), patches, listed_images: images, ..Rewrite::default() };
     let options = BuildOptions {
         load_restriction: LoadRestriction::None,
         links: Links::Absent,

@@ -471,7 +471,7 @@ impl Data<'_> {
             let (text, from) = match part {
                 Some(text) => (*text, set),
                 None => {
-                    let hole = self.cx.trace.unknown("a part of the text".to_owned());
+                    let hole = self.cx.trace.unknown("a value that is known here in part only".to_owned());
                     ("unknown", self.cx.trace.union(set, hole))
                 }
             };

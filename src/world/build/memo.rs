@@ -58,9 +58,10 @@ fn nodes(rewrite: &Rewrite) -> impl Iterator<Item = Option<&Node>> {
         patches,
         components,
         images,
+        listed_images,
         build_metadata,
     } = rewrite;
-    let fields = [namespace, name_prefix, name_suffix, patches, images, build_metadata];
+    let fields = [namespace, name_prefix, name_suffix, patches, images, listed_images, build_metadata];
     fields.into_iter().map(Option::as_ref).chain(components.iter().map(Some))
 }
 

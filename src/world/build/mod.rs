@@ -449,6 +449,7 @@ fn rewrite(tree: &FileTree, directory: &str, kustomization: NodeRef<'_>) -> Rewr
             .map(NodeRef::to_node)
             .collect(),
         images: field("/spec/images"),
+        listed_images: None,
         build_metadata: field("/spec/buildMetadata"),
     }
 }

@@ -117,12 +117,27 @@ impl Written<'_> {
         written == Some(scalar.as_bytes())
     }
 
+    /// What a map or a list comes from, out of all of its bytes and of what stands around its
+    /// scalars: something unknown in one of those, as `a.${DOMAIN}`, makes nothing else unknown.
+    fn around(&self, call: &Call<'_>, all: SetId, around: SetId) -> SetId {
+        let is_inside = self.only.is_none() && call.cx.trace.is_unknown(all);
+        if is_inside { around } else { all }
+    }
+
     /// Where these bytes of it come from.
     fn from(&self, call: &mut Call<'_>, part: Option<&Text>) -> SetId {
         match self.only {
             Some((_, from)) => from,
             None => flow::of_text(&mut call.cx.trace, part.unwrap_or(self.text)),
         }
+    }
+}
+
+/// What a map or a list comes from; nothing of another value.
+fn around_of(val: &Val) -> SetId {
+    match val.kind {
+        Kind::Map(_) | Kind::List(_) => val.from,
+        _ => SetId::NONE,
     }
 }
 
@@ -142,21 +157,26 @@ fn value(
     Ok(match node.kind() {
         NodeKind::Map => {
             let map = Map::new(MapType::Any);
+            let mut around = SetId::NONE;
             for entry in node.entries() {
                 let val = value(call, entry.value, text, depth + 1)?;
                 let place = if text.only.is_none() { entry.key_location() } else { None };
                 let key = place.and_then(|at| text.part(at.start..at.end));
                 let key = key.map_or(from, |key| flow::of_text(&mut call.cx.trace, &key));
+                around = call.cx.trace.union(around, key);
+                around = call.cx.trace.union(around, around_of(&val));
                 map.insert(entry.key.as_bytes(), key, val);
             }
-            Val::map(map).with(from)
+            Val::map(map).with(text.around(call, from, around))
         }
         NodeKind::Seq => {
-            let mut items = Vec::new();
+            let (mut items, mut around) = (Vec::new(), SetId::NONE);
             for item in node.items() {
-                items.push(value(call, item, text, depth + 1)?);
+                let val = value(call, item, text, depth + 1)?;
+                around = call.cx.trace.union(around, around_of(&val));
+                items.push(val);
             }
-            Val::list(List::any(items)).with(from)
+            Val::list(List::any(items)).with(text.around(call, from, around))
         }
         _ => match node.scalar(Dialect::GoYamlV2) {
             Scalar::Null => Val::nil().with(from),
