@@ -123,11 +123,10 @@ pub(super) fn hole_words(node: NodeRef<'_>, snapshot: &Snapshot) -> Vec<String> 
 }
 
 /// What its file has in the place of a value of which nothing is known. What a template makes
-/// may be more than the value that flowed into it, unless that is a variable.
+/// may be more than the value that flowed into it.
 fn stands_for(node: NodeRef<'_>, snapshot: &Snapshot) -> Option<String> {
     let is_made = node.location()?.via.iter().any(|via| via.kind == ViaKind::Template);
-    let is_variable = |text: &String| text.starts_with("${") && text.find('}') == Some(text.len() - 1);
-    written(node, snapshot).filter(|text| !is_made || is_variable(text))
+    if is_made { None } else { written(node, snapshot) }
 }
 
 /// A value that is not known, as its file has it: known parts as they are, the

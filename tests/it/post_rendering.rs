@@ -36,6 +36,14 @@ fn fleet(controller: &str, templates: &[&str], spec: &str) -> Scratch {
     scratch
 }
 
+/// The root, with variables of a Secret that is not here.
+fn substituting() -> String {
+    SYNC.replace(
+        "path: ./clusters/a, prune: true",
+        "path: ./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: s}]}",
+    )
+}
+
 fn build(scratch: &Scratch) -> Run {
     scratch.forebay(&["build", "--helm-release", "apps/web", "--format", "json"])
 }
@@ -186,17 +194,13 @@ fn images_of_a_post_renderer_are_set_one_behind_the_other() {
 /// known here makes no other value unknown.
 #[test]
 fn a_variable_in_one_value_leaves_the_others_known() {
-    let template = "{{ define \"c\" }}{{ toYaml .Values.c | trim }}\n{{ end }}apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n{{- range $name, $c := (include \"c\" . | fromYaml) }}\n  - name: {{ $name }}\n    image: {{ $c.image }}\n    env: {{ toYaml $c.env | nindent 6 }}\n{{- end }}\n";
+    let template = "{{ define \"c\" }}{{ .Values.c | toYaml }}{{ end }}{{ define \"d\" }}{{ . | toYaml }}{{ end }}apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n{{- $c := include \"c\" . | fromYaml }}{{ range $name, $one := include \"d\" $c.all | fromYaml }}\n  - name: {{ $name }}\n{{ toYaml $one | indent 4 }}\n{{- end }}\n";
     let spec = "  valuesFrom: [{kind: ConfigMap, name: v, valuesKey: k}]\n";
     let scratch = fleet("v1.6.3", &[template], spec);
-    let sync = SYNC.replace(
-        "path: ./clusters/a, prune: true",
-        "path: ./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: s}]}",
-    );
-    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+    scratch.write("clusters/a/flux-system/gotk-sync.yaml", substituting().as_bytes());
     scratch.write(
         "clusters/a/v.yaml",
-        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: apps}\ndata:\n  k: |\n    c:\n      app: {image: nginx:1, env: [{name: HOST, value: 'home.${DOMAIN}'}, {name: TZ, value: UTC}]}\n",
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: v, namespace: apps}\ndata:\n  k: |\n    c:\n      text: |\n        a\n        b\n      all: {app: {image: nginx:1, env: [{name: HOST, value: 'home.${DOMAIN}'}, {name: TZ, value: UTC}]}}\n",
     );
     let found = objects(&scratch);
     let container = &found[0]["spec"]["containers"][0];
@@ -205,6 +209,24 @@ fn a_variable_in_one_value_leaves_the_others_known() {
     assert_eq!(container["env"][1], json!({"name": "TZ", "value": "UTC"}));
     assert_eq!(container["env"][0]["name"], "HOST");
     assert_eq!(container["env"][0]["value"], json!({"$holes": ["home.", null]}));
+}
+
+#[test]
+fn a_patch_leaves_what_is_not_known_of_the_object() {
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {l: '{{ .Values.name }}-x'}}\ndata: {k: 'a.{{ .Values.name }}', gone: v, kept: w}\n";
+    for patch in [
+        "{target: {kind: ConfigMap}, patch: '[{\"op\": \"remove\", \"path\": \"/data/gone\"}]'}",
+        "{target: {kind: ConfigMap}, patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {gone: null}}'}",
+    ] {
+        let spec = format!(
+            "  values: {{name: 'n-${{DOMAIN}}'}}\n  postRenderers: [{{kustomize: {{patches: [{patch}]}}}}]\n"
+        );
+        let scratch = fleet("v1.6.3", &[template], &spec);
+        scratch.write("clusters/a/flux-system/gotk-sync.yaml", substituting().as_bytes());
+        let found = objects(&scratch);
+        assert_eq!(found[0]["data"], json!({"k": {"$holes": ["a.n-", null]}, "kept": "w"}), "{patch}");
+        assert_eq!(found[0]["metadata"]["labels"]["l"], json!({"$holes": ["n-", null, "-x"]}), "{patch}");
+    }
 }
 
 #[test]

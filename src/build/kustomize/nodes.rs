@@ -352,7 +352,8 @@ fn rewritten(
     changes: &dyn Fn(NodeRef<'_>) -> bool,
     change: &mut dyn FnMut(NodeRef<'_>, bool) -> Option<Value>,
 ) -> Option<Node> {
-    if !changes(node) {
+    // What is not known has no type that could change.
+    if node.is_unknown() || !changes(node) {
         return None;
     }
     let inside = in_flow || style(node) == Style::Flow;
