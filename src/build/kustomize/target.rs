@@ -116,7 +116,6 @@ pub(super) fn post_render(
 
 /// See [`super::pass`].
 pub(super) fn pass(nodes: Vec<Node>) -> Result<Vec<Node>> {
-    // What is unknown of an object may be its kind or its name.
     let mut all = Accumulator::default();
     all.append(taken_in(nodes)?)?;
     let mut resources = std::mem::take(all.resources_mut());

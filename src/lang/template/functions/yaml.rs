@@ -117,11 +117,10 @@ impl Written<'_> {
         written == Some(scalar.as_bytes())
     }
 
-    /// What a map or a list comes from, out of all of its bytes and of what stands around its
-    /// scalars: something unknown in one of those, as `a.${DOMAIN}`, makes nothing else unknown.
-    fn around(&self, call: &Call<'_>, all: SetId, around: SetId) -> SetId {
-        let is_inside = self.only.is_none() && call.cx.trace.is_unknown(all);
-        if is_inside { around } else { all }
+    /// Whether a map or a list comes from what stands around its scalars alone: something
+    /// unknown in one of those, as `a.${DOMAIN}`, makes nothing else unknown.
+    fn is_known_around(&self, call: &Call<'_>, all: SetId) -> bool {
+        self.only.is_none() && call.cx.trace.is_unknown(all)
     }
 
     /// Where these bytes of it come from.
@@ -157,26 +156,31 @@ fn value(
     Ok(match node.kind() {
         NodeKind::Map => {
             let map = Map::new(MapType::Any);
-            let mut around = SetId::NONE;
+            let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };
             for entry in node.entries() {
                 let val = value(call, entry.value, text, depth + 1)?;
                 let place = if text.only.is_none() { entry.key_location() } else { None };
                 let key = place.and_then(|at| text.part(at.start..at.end));
                 let key = key.map_or(from, |key| flow::of_text(&mut call.cx.trace, &key));
-                around = call.cx.trace.union(around, key);
-                around = call.cx.trace.union(around, around_of(&val));
+                if own != from {
+                    own = call.cx.trace.union(own, key);
+                    own = call.cx.trace.union(own, around_of(&val));
+                }
                 map.insert(entry.key.as_bytes(), key, val);
             }
-            Val::map(map).with(text.around(call, from, around))
+            Val::map(map).with(own)
         }
         NodeKind::Seq => {
-            let (mut items, mut around) = (Vec::new(), SetId::NONE);
+            let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };
+            let mut items = Vec::new();
             for item in node.items() {
                 let val = value(call, item, text, depth + 1)?;
-                around = call.cx.trace.union(around, around_of(&val));
+                if own != from {
+                    own = call.cx.trace.union(own, around_of(&val));
+                }
                 items.push(val);
             }
-            Val::list(List::any(items)).with(text.around(call, from, around))
+            Val::list(List::any(items)).with(own)
         }
         _ => match node.scalar(Dialect::GoYamlV2) {
             Scalar::Null => Val::nil().with(from),
