@@ -1,20 +1,8 @@
 //! What the charts of HelmReleases make: values, names, what helm-controller adds, and
 //! where everything comes from.
 
-use crate::support::scratch::{Run, Scratch};
+use crate::support::scratch::{GOTK_SYNC, Run, Scratch};
 use serde_json::Value;
-
-const SYNC: &str = "\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 10m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
-";
 
 const TEMPLATE: &str = "\
 apiVersion: v1
@@ -31,7 +19,7 @@ data:
 /// A cluster with one release of a chart that writes its values, and these objects.
 fn fleet(spec: &str, objects: &str) -> Scratch {
     let scratch = Scratch::new(&[
-        ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+        ("clusters/a/flux-system/gotk-sync.yaml", GOTK_SYNC),
         ("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
         ("charts/web/values.yaml", "host: default\nfrom: chart\n"),
         ("charts/web/templates/settings.yaml", TEMPLATE),
@@ -475,7 +463,7 @@ fn values_with_unknown_variables_are_known_around_them() {
         let lines: String = text.lines().map(|line| format!("    {line}\n")).collect();
         let scratch = fleet(from, &config("v", &format!("  values.yaml: |\n{lines}")));
         let unknown = "prune: true, postBuild: {substituteFrom: [{kind: Secret, name: cluster-secrets}]},";
-        let sync = SYNC.replace("prune: true,", unknown);
+        let sync = GOTK_SYNC.replace("prune: true,", unknown);
         scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
         scratch
     };

@@ -1,20 +1,8 @@
 //! Which chart a release means: file trees, stores, versions, digests.
 
 use crate::support::archive::packed;
-use crate::support::scratch::{Run, Scratch};
+use crate::support::scratch::{GOTK_SYNC, Run, Scratch};
 use serde_json::Value;
-
-const SYNC: &str = "\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 10m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
-";
 
 const REPOSITORY: &str = "\
 apiVersion: source.toolkit.fluxcd.io/v1
@@ -51,7 +39,7 @@ fn oci(reference: &str) -> String {
 
 /// A fleet with these objects.
 fn fleet(objects: &str) -> Scratch {
-    let scratch = Scratch::new(&[("clusters/a/flux-system/gotk-sync.yaml", SYNC)]);
+    let scratch = Scratch::new(&[("clusters/a/flux-system/gotk-sync.yaml", GOTK_SYNC)]);
     scratch.write("clusters/a/apps.yaml", format!("{REPOSITORY}{objects}").as_bytes());
     scratch
 }

@@ -2,20 +2,8 @@
 //! The tables were recorded from Helm 3.17.3, 4.1.4 and 4.2.3 with kustomize's factory of
 //! resources as their post-renderer, which is what helm-controller runs.
 
-use crate::support::scratch::{Run, Scratch};
+use crate::support::scratch::{GOTK_SYNC, Run, Scratch};
 use serde_json::{Value, json};
-
-const SYNC: &str = "\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 1m, url: 'https://example.com/fleet.git', ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: flux-system, namespace: flux-system}
-spec: {interval: 10m, path: ./clusters/a, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
-";
 
 /// Versions of helm-controller with Helm 3.17, 4.1 and 4.2.
 const CONTROLLERS: [&str; 3] = ["v1.3.0", "v1.5.3", "v1.6.3"];
@@ -26,7 +14,7 @@ fn fleet(controller: &str, templates: &[&str], spec: &str) -> Scratch {
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: helm-controller, namespace: flux-system}}\nspec: {{selector: {{}}, template: {{spec: {{containers: [{{name: manager, image: 'ghcr.io/fluxcd/helm-controller:{controller}'}}]}}}}}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\nspec:\n  interval: 1h\n  chart: {{spec: {{chart: ./charts/web, sourceRef: {{kind: GitRepository, name: flux-system, namespace: flux-system}}}}}}\n{spec}"
     );
     let scratch = Scratch::new(&[
-        ("clusters/a/flux-system/gotk-sync.yaml", SYNC),
+        ("clusters/a/flux-system/gotk-sync.yaml", GOTK_SYNC),
         ("clusters/a/web.yaml", &release),
         ("charts/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
     ]);
@@ -38,7 +26,7 @@ fn fleet(controller: &str, templates: &[&str], spec: &str) -> Scratch {
 
 /// The root, with variables of a Secret that is not here.
 fn substituting() -> String {
-    SYNC.replace(
+    GOTK_SYNC.replace(
         "path: ./clusters/a, prune: true",
         "path: ./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: s}]}",
     )
@@ -240,5 +228,19 @@ fn names_that_are_not_known_here_are_no_name_twice() {
         let scratch = fleet(controller, &[&named(""), &named(""), &named("-a")], &spec);
         assert_eq!(told(&scratch), [], "{controller}");
         assert_eq!(objects(&scratch).len(), 3, "{controller}");
+    }
+}
+
+#[test]
+fn a_patch_that_finds_nothing_is_no_error_beside_a_name_that_is_not_known_here() {
+    let named = |name: &str| config(name, "");
+    let patch = "  values: {name: 'n-${DOMAIN}'}\n  postRenderers: [{kustomize: {patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: gone}, data: {k: v}}'}]}}]\n";
+    let (known, unknown) = (named("a"), named("'{{ .Values.name }}'"));
+    for (templates, level) in [([&*known, ""], "error"), ([&*known, &*unknown], "info")] {
+        let scratch = fleet("v1.6.3", &templates, patch);
+        scratch.write("clusters/a/flux-system/gotk-sync.yaml", substituting().as_bytes());
+        let found = told(&scratch);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, level, "{found:?}");
     }
 }

@@ -378,7 +378,7 @@ impl WrittenIndex {
 #[derive(Clone, Debug)]
 struct KnownApplied {
     _of: (Arc<ChartOutcome>, Node),
-    applied: Result<Applied, Box<NoRelease>>,
+    applied: Result<Applied, Arc<ChartOutcome>>,
 }
 
 /// [`ObjectLookup`], for several threads.
@@ -511,29 +511,42 @@ impl Renderer<'_> {
         release.assumed.extend(found.assumed.iter().chain(rendering.taken_in.iter()).cloned());
         release.rendering = Some(rendering);
         release.assumed.extend(values.unknown.iter().map(|unknown| format!("{unknown}, is not known here")));
-        match &*outcome {
+        let outcome = match &*outcome {
             ChartOutcome::Rendered(made) => {
                 release.assumed.extend(made.assumed.iter().cloned());
-                let key = (Arc::as_ptr(&outcome) as usize, release.node.address());
-                let line = self.settings.helm().line;
-                let known = self.known.applied.get(key, || KnownApplied {
-                    _of: (outcome.clone(), release.node.clone()),
-                    applied: objects::applied((&release.id, node), made, &namespace, line),
-                });
-                match known.applied {
-                    Ok(Applied { objects, hooks }) => (release.objects, release.hooks) = (objects, hooks),
-                    Err(refusal) => {
-                        release.values = Ok(values);
-                        release.outcome = Some(Arc::new(ChartOutcome::Refused(refusal)));
-                        return;
-                    }
-                }
+                self.apply(release, &outcome, made, &namespace).unwrap_or(outcome)
             }
-            ChartOutcome::Refused(refusal) => release.assumed.extend(refusal.assumed.iter().cloned()),
-            ChartOutcome::Unable(_) => {}
+            _ => outcome,
+        };
+        if let ChartOutcome::Refused(refusal) = &*outcome {
+            release.assumed.extend(refusal.assumed.iter().cloned());
         }
         release.values = Ok(values);
         release.outcome = Some(outcome);
+    }
+
+    /// Puts in place what helm-controller applies of a chart's objects; what comes of it where it
+    /// refuses them.
+    fn apply(
+        &self,
+        release: &mut Release,
+        outcome: &Arc<ChartOutcome>,
+        made: &ChartObjects,
+        namespace: &str,
+    ) -> Option<Arc<ChartOutcome>> {
+        let key = (Arc::as_ptr(outcome) as usize, release.node.address());
+        let line = self.settings.helm().line;
+        let known = self.known.applied.get(key, || KnownApplied {
+            _of: (outcome.clone(), release.node.clone()),
+            applied: objects::applied((&release.id, release.node.get_ref()), made, namespace, line),
+        });
+        match known.applied {
+            Ok(Applied { objects, hooks }) => {
+                (release.objects, release.hooks) = (objects, hooks);
+                None
+            }
+            Err(outcome) => Some(outcome),
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The objects of a chart as helm-controller applies them.
 
 use crate::build::helm::{HOOK, HelmLine};
-use crate::build::kustomize::{self, BuildError, FileRole};
+use crate::build::kustomize::{self, BuildError, ErrorClass, FileRole};
 use crate::lang::yaml::{Location, Node, NodeRef};
 use crate::model::ObjectId;
-use crate::sources::outcome::{ChartObjects, NoRelease, POST_RENDER_FAILS};
+use crate::sources::outcome::{ChartObjects, ChartOutcome, NoRelease, POST_RENDER_FAILS};
 use crate::world::build::{BuiltObject, set_common_metadata};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) fn applied(
     made: &ChartObjects,
     namespace: &str,
     line: HelmLine,
-) -> Result<Applied, Box<NoRelease>> {
+) -> Result<Applied, Arc<ChartOutcome>> {
     let renderers = Renderers { id, release, line, own: release.location_at("/metadata/name") };
     let strategy = release.str_at("/spec/postRenderStrategy");
     let (mut nodes, mut hooks) = (made.objects.clone(), made.hooks.clone());
@@ -77,15 +77,20 @@ struct Renderers<'r> {
 }
 
 impl Renderers<'_> {
-    fn run(&self, nodes: Vec<Node>) -> Result<Vec<Node>, Box<NoRelease>> {
+    fn run(&self, nodes: Vec<Node>) -> Result<Vec<Node>, Arc<ChartOutcome>> {
         // Nobody can say here what a patch finds, or whether an id stands twice.
         let (mut nodes, aside): (Vec<Node>, Vec<Node>) =
             nodes.into_iter().partition(|node| kustomize::is_identified(node.get_ref()));
         let refused = |error: BuildError| {
+            // What is too large for this program is not for kustomize.
+            if error.class == ErrorClass::Limit {
+                return Arc::new(ChartOutcome::Unable(error.message));
+            }
             let message = format!("{POST_RENDER_FAILS}: {}", error.message);
             let unknown = "an object whose kind or name is not known here".to_owned();
             let assumed = if aside.is_empty() { Vec::new() } else { vec![unknown] };
-            Box::new(NoRelease { assumed, ..NoRelease::new(message, error.location) })
+            let refusal = NoRelease { assumed, ..NoRelease::new(message, error.location) };
+            Arc::new(ChartOutcome::Refused(Box::new(refusal)))
         };
         for renderer in self.release.items_at("/spec/postRenderers") {
             let Some(renderer) = renderer.get("kustomize") else { continue };
@@ -108,7 +113,8 @@ impl Renderers<'_> {
                 labels.filter(|labels| !(labels.is_map() || labels.is_null() || labels.is_unknown()))
             {
                 let message = format!("{POST_RENDER_FAILS}: metadata.labels is no map");
-                return Err(Box::new(NoRelease::new(message, labels.location())));
+                let refusal = NoRelease::new(message, labels.location());
+                return Err(Arc::new(ChartOutcome::Refused(Box::new(refusal))));
             }
             self.originate(node);
         }

@@ -182,25 +182,35 @@ fn value(
             }
             Val::list(List::any(items)).with(own)
         }
-        _ => match node.scalar(Dialect::GoYamlV2) {
-            Scalar::Null => Val::nil().with(from),
-            Scalar::Bool(value) => Val::bool(value, from),
-            Scalar::Int(value) => Val::float(value as f64, from),
-            Scalar::Uint(value) => Val::float(value as f64, from),
-            Scalar::Float(value) => Val::float(value, from),
-            Scalar::Timestamp(value) | Scalar::Str(value) => match part {
-                // A plain scalar keeps the parts of its text.
-                Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
-                _ => {
-                    let prov = match text.only {
-                        Some((prov, _)) if text.is_verbatim(node, &value) => prov,
-                        _ => call.cx.trace.plain(from),
-                    };
-                    Val::text(Text::new(value.as_bytes(), prov))
-                }
-            },
-        },
+        _ => scalar(call, node, text, (part, from)),
     })
+}
+
+/// A scalar's value, out of its bytes and what these come from.
+fn scalar(
+    call: &mut Call<'_>,
+    node: NodeRef<'_>,
+    text: &Written<'_>,
+    (part, from): (Option<Text>, SetId),
+) -> Val {
+    match node.scalar(Dialect::GoYamlV2) {
+        Scalar::Null => Val::nil().with(from),
+        Scalar::Bool(value) => Val::bool(value, from),
+        Scalar::Int(value) => Val::float(value as f64, from),
+        Scalar::Uint(value) => Val::float(value as f64, from),
+        Scalar::Float(value) => Val::float(value, from),
+        Scalar::Timestamp(value) | Scalar::Str(value) => match part {
+            // A plain scalar keeps the parts of its text.
+            Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
+            _ => {
+                let prov = match text.only {
+                    Some((prov, _)) if text.is_verbatim(node, &value) => prov,
+                    _ => call.cx.trace.plain(from),
+                };
+                Val::text(Text::new(value.as_bytes(), prov))
+            }
+        },
+    }
 }
 
 fn read(call: &mut Call<'_>, wants_map: bool) -> Result<std::result::Result<Option<Val>, String>> {

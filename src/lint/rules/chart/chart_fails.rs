@@ -86,7 +86,7 @@ fn rendered(view: &ClusterView<'_>, release: &Release, refusal: &NoRelease, repo
         true => (
             "its values can't be read".to_owned(),
             format!("helm-controller installs and upgrades nothing: {cause}"),
-            "correct what the key holds, or the reference to it",
+            "correct what stands there, or the reference to it",
         ),
         false => (
             format!("the chart {} fails", chart_of(release)),
