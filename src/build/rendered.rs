@@ -6,6 +6,7 @@
 use crate::build::stand_in;
 use crate::lang::template::{Engine, OriginId, Output, OutputPart, TraceSource as Flowed};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
+use crate::lang::yaml::go_compat::{DocumentReader, decode};
 use crate::lang::yaml::resolve::{after_json, json_key, timestamp_rfc3339};
 use crate::lang::yaml::{
     Built, Dialect, Embed, EmbedPart, Entry, EntryRef, Location, Node, NodeRef, Origin, Scalar, ScalarStyle,
@@ -79,6 +80,11 @@ impl<'p> RenderedText<'p> {
             let from = origins(&part);
             made.pieces.push(Piece { bytes: start..bytes.len() as u32, template: span, from });
         }
+        // The reader of documents ends each line, the last one too (apimachinery
+        // `pkg/util/yaml/decoder.go` `LineReader.Read`).
+        if bytes.last().is_some_and(|last| *last != b'\n') {
+            bytes.push(b'\n');
+        }
         made.text = String::from_utf8(bytes).map_err(|_| Unreadable)?;
         Ok(made)
     }
@@ -106,8 +112,7 @@ impl<'p> RenderedText<'p> {
             }
             let embed = Some(Embed::made_of(place.start..place.end, parts.clone()));
             let (file, via) = (place.file.clone(), place.via.clone());
-            let source = Source { file, stream: stream.clone(), index, embed, via };
-            let root = Arc::new(source).root();
+            let root = root(Source { file, stream: stream.clone(), index, embed, via })?;
             found.push(self.read(root.get_ref(), 0)?.unwrap_or(root));
         }
         Ok(found)
@@ -123,8 +128,7 @@ impl<'p> RenderedText<'p> {
             .position(|document| document.tokens.first().is_some_and(|root| !root.empty))
             .ok_or(Unreadable)? as u32;
         let file = crate::lang::yaml::FilePath::in_root("");
-        let source = Source { file, stream, index, embed: None, via: Vec::new() };
-        let root = Arc::new(source).root();
+        let root = root(Source { file, stream, index, embed: None, via: Vec::new() })?;
         self.twin(root.get_ref(), Some(template), None, 0)
     }
 
@@ -223,7 +227,8 @@ impl<'p> RenderedText<'p> {
         let (inputs, whole) = self.flowed(entry.key_node);
         let scalar = entry.key_node.scalar(Dialect::GoYamlV2);
         let text = json_key(&scalar, Dialect::GoYamlV2).map_err(|_| Unreadable)?;
-        if inputs.is_empty() && !stand_in::is_in(&text) && text == entry.key {
+        let is_text = matches!(entry.key_node.scalar(Dialect::GoYamlV3), Scalar::Str(_));
+        if inputs.is_empty() && !stand_in::is_in(&text) && is_text && text == entry.key {
             return Ok(None);
         }
         let value = match stand_in::value_of(&text) {
@@ -255,11 +260,11 @@ impl<'p> RenderedText<'p> {
             Scalar::Null => Value::Null,
             Scalar::Bool(value) => Value::Bool(value),
             Scalar::Int(value) => Value::Int(value),
-            Scalar::Uint(value) => Value::Uint(value),
+            // Unstructured objects have no integers beyond 64 bits with a sign.
+            Scalar::Uint(value) => Value::Float(value as f64),
             Scalar::Float(value) if !value.is_finite() => return Err(Unreadable),
             Scalar::Float(value) => match after_json(value) {
                 Scalar::Int(value) => Value::Int(value),
-                Scalar::Uint(value) => Value::Uint(value),
                 _ => Value::Float(value),
             },
             Scalar::Timestamp(text) | Scalar::Str(text) => {
@@ -373,6 +378,15 @@ impl<'p> RenderedText<'p> {
             }
         }
         Ok(entries)
+    }
+}
+
+/// The root of a document that its reader takes.
+fn root(source: Source) -> Result<Node> {
+    let source = Arc::new(source);
+    match decode(&source, DocumentReader::V2) {
+        Ok(_) => Ok(source.root()),
+        Err(_) => Err(Unreadable),
     }
 }
 

@@ -6,6 +6,7 @@ use super::releases::{OfCluster, releases_called, several};
 use super::session::{Session, cluster_filter};
 use super::{Answer, Failure, Status};
 use crate::build::kustomize::{self, BaseMemo, BuildError, BuildOptions, LoadRestriction};
+use crate::build::substitute::{ProblemKind, SubstitutionProblem};
 use crate::files::{FileTree, Snapshot};
 use crate::lang::text::clean;
 use crate::lang::text::suggest;
@@ -77,6 +78,8 @@ struct BuiltObject {
     node: Node,
     /// The directory for `--output-dir`: the cluster and the Kustomization.
     place: String,
+    /// What fails its build since variables are replaced.
+    broken: Vec<SubstitutionProblem>,
 }
 
 /// Run the command.
@@ -165,7 +168,9 @@ impl BuildOutput {
         for (member, object) in world.written(cluster).filter(|_| is_applied) {
             if member.maker.kustomization() == Some(index as u32) {
                 let (id, node) = (object.id.clone(), object.node.clone());
-                self.objects.push(BuiltObject { id, node, place: place.clone() });
+                let broken =
+                    object.problems.iter().filter(|problem| broken_by(problem).is_some()).cloned().collect();
+                self.objects.push(BuiltObject { id, node, place: place.clone(), broken });
             }
         }
         if let Outcome::Built { partial, .. } = &applied.outcome {
@@ -187,7 +192,7 @@ impl BuildOutput {
         for (member, object) in world.rendered(cluster) {
             if member.maker == Maker::HelmRelease(at as u32) {
                 let (id, node) = (object.id.clone(), object.node.clone());
-                self.objects.push(BuiltObject { id, node, place: place.clone() });
+                self.objects.push(BuiltObject { id, node, place: place.clone(), broken: Vec::new() });
             }
         }
     }
@@ -197,13 +202,22 @@ impl BuildOutput {
     fn unresolved(&mut self, session: &Session) {
         let mut lines = Vec::new();
         for object in &self.objects {
-            for (pointer, why) in objects::unresolved(object.node.get_ref()) {
-                let place = object.node.get_ref().at(&pointer).and_then(NodeRef::location);
-                let place = place.map_or_else(String::new, |location| {
+            let id = object.id.to_string();
+            let mut line = |pointer: &str, why: &str, location: Option<Location>| {
+                let place = location.map_or_else(String::new, |location| {
                     format!(" ({})", objects::place(&session.snapshot, &location))
                 });
-                let id = object.id.to_string();
-                lines.push(format!("{} {}: {}{place}", clean(&id), clean(&pointer), clean(&why)));
+                let what = if pointer.is_empty() { String::new() } else { format!(" {}", clean(pointer)) };
+                lines.push(format!("{}{what}: {}{place}", clean(&id), clean(why)));
+            };
+            for problem in &object.broken {
+                line(&problem.pointer, &broken_by(problem).unwrap_or_default(), problem.location.clone());
+            }
+            for (pointer, why) in objects::unresolved(object.node.get_ref()) {
+                if object.broken.iter().all(|problem| problem.pointer != pointer) {
+                    let place = object.node.get_ref().at(&pointer).and_then(NodeRef::location);
+                    line(&pointer, &why, place);
+                }
             }
         }
         self.partial.extend(lines);
@@ -294,6 +308,17 @@ fn failure(session: &Session, applied: &Applied) -> Option<String> {
     }
 }
 
+/// Why a problem of substitution fails the build.
+fn broken_by(problem: &SubstitutionProblem) -> Option<String> {
+    match &problem.kind {
+        ProblemKind::Malformed { message, .. } => Some(format!("its build fails: {message}")),
+        ProblemKind::BrokenYaml { message } => {
+            Some(format!("its build fails: no YAML once variables are replaced: {message}"))
+        }
+        _ => None,
+    }
+}
+
 /// A message about a place, without what the Secret there holds.
 fn told(session: &Session, message: &str, location: Option<&Location>) -> String {
     let message = location.map_or(Cow::Borrowed(message), |at| session.snapshot.conceal(message, at));
@@ -329,12 +354,20 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
                     _ => applied.id.name.to_string(),
                 })
                 .collect();
-            let orphan = world.orphans().find(|object| {
-                kinds::is_kustomization(&object.id)
-                    && *object.id.name == *short
-                    && namespace.is_none_or(|namespace| object.id.namespace.as_deref() == Some(namespace))
-            });
-            if let Some(location) = orphan.and_then(|object| object.node.get_ref().location()) {
+            let is_it = |id: &ObjectId| {
+                kinds::is_kustomization(id)
+                    && *id.name == *short
+                    && namespace.is_none_or(|namespace| id.namespace.as_deref() == Some(namespace))
+            };
+            // Where nothing says what Flux applies first, the overlays hold what nobody applies.
+            let of_overlays = world.applied_clusters().filter(|cluster| cluster.name.is_none());
+            let in_overlays = of_overlays.flat_map(|cluster| world.written(cluster));
+            let mut unapplied = world
+                .orphans()
+                .map(|object| (&object.id, &object.node))
+                .chain(in_overlays.map(|(_, object)| (&object.id, &object.node)));
+            let orphan = unapplied.find(|(id, _)| is_it(id));
+            if let Some(location) = orphan.and_then(|(_, node)| node.get_ref().location()) {
                 let place = objects::place(&world.snapshot, &location);
                 return Err(Failure::Usage(format!(
                     "no cluster applies Kustomization {name}, which stands at {place}; `forebay build DIR` builds its path"
@@ -379,7 +412,7 @@ fn directory(session: &Session, root_only: bool) -> Result<BuildOutput, Failure>
             namespace: None,
             name: node.str_at("/metadata/name").unwrap_or_default().as_ref().into(),
         });
-        built.objects.push(BuiltObject { id, node: resource.node, place: String::new() });
+        built.objects.push(BuiltObject { id, node: resource.node, place: String::new(), broken: Vec::new() });
     }
     for partial in &build.partial {
         built.omit(session, partial.what.unchecked(), &partial.name, partial.location.as_ref());

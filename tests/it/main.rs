@@ -14,6 +14,7 @@ mod support;
 
 mod action;
 mod advice;
+mod applied_kustomizations;
 mod architecture;
 mod baseline;
 mod chart_archives;

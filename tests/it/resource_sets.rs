@@ -146,6 +146,36 @@ resources:
     );
 }
 
+/// As flux-operator's own code answered, with the reader of apimachinery 0.34.
+#[test]
+fn what_is_made_is_read_as_the_api_server_gets_it() {
+    let of_text = |data: &str| {
+        let template = format!("{}x}}\n    data:\n{data}", MAP.trim_start().replace("\n    ", "\n  "));
+        made_by(&format!(
+            "inputs: [{{a: b}}]\nresourcesTemplate: |\n  {}",
+            template.replace("\n    ", "\n  ")
+        ))
+        .0
+    };
+    for (data, made) in [
+        ("      1: a\n", Some("{\"1\":\"a\"}")),
+        ("      true: a\n", Some("{\"true\":\"a\"}")),
+        ("      y: a\n", Some("{\"true\":\"a\"}")),
+        ("      \"y\": a\n", Some("{\"y\":\"a\"}")),
+        ("      1.5: a\n", Some("{\"1.5\":\"a\"}")),
+        ("      ? [a]\n      : a\n", None),
+        ("      k: 12345678901234567890\n", Some("{\"k\":12345678901234567000}")),
+        ("      k: 9223372036854775807\n", Some("{\"k\":9223372036854775807}")),
+        // The reader ends the last line too.
+        ("      k: |\n        << inputs.a ->>\n", Some("{\"k\":\"b\\n\"}")),
+        ("      k: |-\n        << inputs.a ->>\n", Some("{\"k\":\"b\"}")),
+        ("      k: >\n        << inputs.a ->>\n", Some("{\"k\":\"b\\n\"}")),
+    ] {
+        let expected: Vec<String> = made.map(|made| format!("ConfigMap/x {made}")).into_iter().collect();
+        assert_eq!(of_text(data), expected, "{data}");
+    }
+}
+
 #[test]
 fn inputs_are_flattened_own_first_then_providers_by_name() {
     let spec = "inputs: [{name: own}]

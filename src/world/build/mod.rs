@@ -23,6 +23,7 @@ use crate::build::substitute::{BadVariable, MissingSource, SubstitutionProblem, 
 use crate::files::{FileTree, join};
 use crate::lang::yaml::{FilePath, Location, Node, NodeRef, Sizes, Value, Via, ViaKind};
 use crate::model::{ObjectId, Unchecked};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -138,8 +139,9 @@ pub fn build(
     let metadata = kustomization.at("/spec/commonMetadata").filter(|node| !node.is_null());
     let metadata_place = kustomization.location_at("/spec/commonMetadata");
     let substitutes = variables.runs() != Some(false);
+    let mut renamed: Vec<usize> = Vec::new();
     // What stays as it is is shared with all who build it.
-    for object in &mut build.objects {
+    for (at, object) in build.objects.iter_mut().enumerate() {
         let built = object.node.clone();
         if decrypts && let Some(decrypted) = decrypt::decrypt(object.node.get_ref()) {
             Arc::make_mut(object).node = decrypted;
@@ -164,6 +166,9 @@ pub fn build(
         }
         if !object.node.is(&built) {
             let id = ObjectId::of(object.node.get_ref()).map(Arc::new);
+            if id != object.id {
+                renamed.push(at);
+            }
             Arc::make_mut(object).id = id;
         }
         if object.id.is_none() {
@@ -174,7 +179,50 @@ pub fn build(
             ));
         }
     }
+    drop_equal(&mut build, &renamed);
     Ok(build)
+}
+
+/// Takes out what has the id of another object since its variables were replaced, and
+/// notes it: kustomize-controller `build` puts each object back by its id (`Replace` of
+/// kustomize `api/resmap/reswrangler.go`), which fails where two have it.
+fn drop_equal(build: &mut FluxBuild, renamed: &[usize]) {
+    if renamed.is_empty() {
+        return;
+    }
+    let mut first: FxHashMap<_, usize> = FxHashMap::default();
+    let mut equal: Vec<(usize, usize)> = Vec::new();
+    for (at, object) in build.objects.iter().enumerate() {
+        let Some(id) = object.id.as_deref().filter(|id| !id.is_unknown()) else { continue };
+        let namespace = match kustomize::is_cluster_scoped(&id.api_version, &id.kind) {
+            true => None,
+            false => Some(id.namespace.as_deref().unwrap_or("default")),
+        };
+        let other = *first.entry((&*id.api_version, &*id.kind, namespace, &*id.name)).or_insert(at);
+        if other != at {
+            equal.push((at, other));
+        }
+    }
+    for (at, other) in equal.into_iter().rev() {
+        // The name to change is the one that a variable gave.
+        let (object, kept) = match renamed.contains(&at) {
+            true => (&build.objects[at], &build.objects[other]),
+            false => (&build.objects[other], &build.objects[at]),
+        };
+        let place = |object: &BuiltObject| {
+            let node = object.node.get_ref();
+            node.location_at("/metadata/name").or_else(|| node.location())
+        };
+        let name = object.id.as_deref().map(ToString::to_string).unwrap_or_default();
+        build.unusable.push(BuildFailure {
+            kind: FailureKind::Unbuildable(ErrorClass::Id),
+            message: format!("{name} is in this build twice once its variables are replaced"),
+            location: place(object),
+            related: place(kept).map(|place| ("the other one".to_owned(), place)).into_iter().collect(),
+            looked_into: Arc::default(),
+        });
+        build.objects.remove(at);
+    }
 }
 
 /// Replace the variables of an object. `size` is that of the whole build.

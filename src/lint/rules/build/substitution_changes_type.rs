@@ -50,7 +50,10 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             StringPlace::Label => {
                 "quotes in the file don't protect it, and one label that is no string costs the object all of them"
             }
-            _ => {
+            StringPlace::Name => {
+                "quotes in the file don't protect it, and kustomize-controller leaves out what has no string as its name: it isn't applied, and pruned where it was"
+            }
+            StringPlace::Other => {
                 "quotes in the file don't protect it: Flux substitutes text without them; the API server wants a string"
             }
         };
@@ -68,6 +71,8 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
 enum StringPlace {
     /// A label of the object itself.
     Label,
+    /// The name of the object itself: without a string there, `ReadObjects` of fluxcd/pkg
+    /// `ssa/utils/object.go` passes over it.
     Name,
     /// Anywhere else.
     Other,

@@ -25,6 +25,7 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             FailureKind::TooLarge | FailureKind::Unbuildable(ErrorClass::Limit) => {
                 "look for what multiplies: bases that are named twice, copies, patches, variables"
             }
+            FailureKind::Unbuildable(ErrorClass::Id) => "leave one of them out, or give it another name",
             _ => "correct it; `forebay build DIR` shows whether it builds",
         };
         report_failure(report, view, &failed, help.to_owned());
