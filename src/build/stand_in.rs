@@ -31,8 +31,20 @@ pub(crate) fn value_of(text: &str) -> Value {
     let parts = parts_of(text);
     match parts.as_slice() {
         [None] => Value::Unknown(text.into()),
-        _ => Value::Holes(Holes { parts }),
+        _ => Value::Holes(Holes::from(parts)),
     }
+}
+
+/// The numbers of the words in a text, in order.
+pub(crate) fn numbers_in(text: &str) -> Vec<Option<usize>> {
+    let mut rest = text;
+    let mut found = Vec::new();
+    while let Some(at) = rest.find(START) {
+        let (number, behind) = rest[at + START.len()..].split_once('z').unwrap_or_default();
+        found.push(number.parse().ok());
+        rest = behind;
+    }
+    found
 }
 
 fn parts_of(text: &str) -> Vec<Option<Arc<str>>> {

@@ -85,7 +85,7 @@ fn holes_of(text: &str) -> Holes {
     if !rest.is_empty() {
         parts.push(Some(rest.into()));
     }
-    Holes { parts }
+    Holes::from(parts)
 }
 
 impl From<&str> for Text {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn holes_decide_what_they_can() {
-        let holes = Text::Holes(Holes { parts: vec![Some("app-".into()), None] });
+        let holes = Text::Holes(Holes::from(vec![Some("app-".into()), None]));
         assert_eq!(holes.is("app-x"), Known::Unknown);
         assert_eq!(holes.is("web"), Known::Value(false));
         assert_eq!(holes.same(&Text::from("web")), Known::Value(false));

@@ -96,7 +96,8 @@ fn is_equal(change: &FieldChange) -> bool {
     let parent = if is_item { key.as_str() } else { above.last().map_or("", String::as_str) };
     let key = if is_item { "" } else { key.as_str() };
     let canonical = |value: &Value| canonical(parent, key, value, 0);
-    canonical(&change.before) == canonical(&change.after)
+    // What is told alike differs in something that is not known.
+    change.before != change.after && canonical(&change.before) == canonical(&change.after)
 }
 
 /// A value as the API server compares it; `None` where that is as none.

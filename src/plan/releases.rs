@@ -102,7 +102,7 @@ impl<'w> Upgrade<'w> {
             || unseen.is_some() && self.before.made().is_some() != self.after.made().is_some();
         let mut host = match known {
             Some(known) => known.clone(),
-            None if is_told => self.new_host(pair, changes),
+            None if is_told && !self.after.is_in_sync_with(self.before) => self.new_host(pair, changes),
             None => return None,
         };
         if !matches!(host.effect, EffectKind::ReleaseUpgrade | EffectKind::Changed) && !is_told {

@@ -23,6 +23,9 @@ enum WorkloadReads {
     SubPath,
     /// As environment of its processes.
     Environment,
+    /// In whatever way, and an annotation of its Pods is not known here, such as a checksum
+    /// of what they read.
+    UnknownAnnotation,
 }
 
 /// The target, kind, namespace and name of what is read.
@@ -78,6 +81,12 @@ fn words(found: &BTreeMap<&ObjectId, WorkloadReads>) -> Vec<String> {
     };
     let told = [
         say(
+            WorkloadReads::UnknownAnnotation,
+            "reads it",
+            "read it",
+            "Pods are restarted if an annotation of theirs changes that is not known here",
+        ),
+        say(
             WorkloadReads::Environment,
             "takes it as environment",
             "take it as environment",
@@ -114,10 +123,15 @@ fn readers<'w>(
         }
         let node = object.node.get_ref();
         let Some((_, pod)) = pod_spec(id, node) else { continue };
+        let annotations = node.at("/spec/template/metadata/annotations");
+        let is_unknown = annotations.is_some_and(|annotations| {
+            annotations.is_unknown() || annotations.entries().any(|entry| entry.value.is_unknown())
+        });
         for (kind, name, reads) in read_by(pod) {
             if reloads(node, kind, &name) {
                 continue;
             }
+            let reads = if is_unknown { WorkloadReads::UnknownAnnotation } else { reads };
             let key = (&member.target, kind, id.namespace.as_deref(), name);
             let own = found.entry(key).or_default().entry(id).or_insert(reads);
             *own = reads.max(*own);

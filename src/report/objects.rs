@@ -86,8 +86,9 @@ pub fn yaml(objects: &[NodeRef<'_>], snapshot: &Snapshot, origins: bool) -> Resu
 pub fn unresolved(object: NodeRef<'_>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     leaves(object, "", 0, &mut |pointer, node| {
-        if node.holes().is_some() {
-            found.push((pointer.to_owned(), "parts of it are not known".to_owned()));
+        if let Some(holes) = node.holes() {
+            let why = holes.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            found.push((pointer.to_owned(), format!("parts of it are not known{why}")));
         } else if node.is_unknown() {
             let why = match Text::of(node) {
                 Text::Unknown(why) => why.to_string(),
@@ -299,7 +300,7 @@ mod tests {
             ("${A}${X:=d}", vec![None, known("2")], Some(vec!["${A}"])),
             ("plain", vec![None], None),
         ] {
-            let found = expressions_of(text, &Holes { parts });
+            let found = expressions_of(text, &Holes::from(parts));
             assert_eq!(found, expected.map(|all| all.into_iter().map(str::to_owned).collect()), "{text}");
         }
     }

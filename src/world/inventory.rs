@@ -499,7 +499,7 @@ fn pattern(name: &str) -> Holes {
             parts.push(Some(part.into()));
         }
     }
-    Holes { parts }
+    Holes::from(parts)
 }
 
 /// The kinds that a ResourceSet's templates name, and their namespace where all

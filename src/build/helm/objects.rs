@@ -92,7 +92,7 @@ impl ObjectMaker<'_, '_> {
             }
             Kind::Holes(holes) => {
                 let parts: Vec<Option<&str>> = holes.parts.iter().map(Option::as_deref).collect();
-                self.data.holes(&parts, origin)
+                self.data.holes(&parts, holes.why.as_deref(), origin)
             }
             Kind::Unknown(why) => {
                 let stand_in = self.data.text("unknown", origin);
@@ -235,7 +235,7 @@ impl ObjectMaker<'_, '_> {
             Some(why) if is_root => {
                 let known = format!("{}+", of.version);
                 let _ = why;
-                self.data.holes(&[Some(&known), None], None)
+                self.data.holes(&[Some(&known), None], None, None)
             }
             _ => self.text(&of.version),
         }

@@ -4,8 +4,9 @@ use super::RenderedChart;
 use super::manifest::ManifestDocument;
 use crate::lang::template::{Flow, OutputPart, Place, TraceSource};
 use crate::lang::yaml::{
-    Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind,
+    Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind, written_runs,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl RenderedChart {
@@ -116,6 +117,14 @@ fn covered(parts: &[OutputPart], start: usize, end: usize) -> &[OutputPart] {
     &parts[first..first + count]
 }
 
+/// Why a part is unknown.
+fn reasons(part: &OutputPart) -> impl Iterator<Item = &str> {
+    part.from.iter().filter(|flow| !flow.decided).filter_map(|flow| match &flow.source {
+        TraceSource::Unknown(why) => Some(why.as_str()),
+        _ => None,
+    })
+}
+
 /// Parts of a value whose places are told: of a map or a list, the first of them.
 const MOST_PARTS: usize = 16;
 
@@ -167,29 +176,32 @@ impl Located<'_> {
         let Value::Str(text) = known else {
             return Value::Unknown("made of something unknown".into());
         };
-        // Known parts, where the text stands as it was written.
-        let width = (token.end - token.start) as usize;
-        let shift = match width.checked_sub(text.len()) {
-            Some(0) => 0,
-            Some(2) => 1,
-            _ => return Value::Unknown("made of something unknown".into()),
+        let Some(runs) = written_runs(node, text) else {
+            return Value::Unknown("made of something unknown".into());
         };
         let mut holes: Vec<Option<Arc<str>>> = Vec::new();
-        for part in parts {
-            let from = part.bytes.start.max(start + shift) - start - shift;
-            let to = part.bytes.end.min(end).saturating_sub(start + shift).min(text.len());
-            let Some(piece) = text.get(from.min(to)..to) else {
-                return Value::Unknown("made of something unknown".into());
-            };
-            match (part.is_unknown, holes.last_mut()) {
-                (true, Some(None)) => {}
-                (true, _) => holes.push(None),
-                (false, _) if piece.is_empty() => {}
-                (false, Some(Some(last))) => *last = format!("{last}{piece}").into(),
-                (false, _) => holes.push(Some(piece.into())),
+        for (at, run) in runs {
+            let at = start + at;
+            for part in covered(self.parts, at, at + run.len()) {
+                let range = part.bytes.start.max(at) - at..part.bytes.end.min(at + run.len()) - at;
+                let Some(piece) = run.get(range) else {
+                    return Value::Unknown("made of something unknown".into());
+                };
+                match (part.is_unknown, holes.last_mut()) {
+                    (true, Some(None)) => {}
+                    (true, _) => holes.push(None),
+                    (false, _) if piece.is_empty() => {}
+                    (false, Some(Some(last))) => *last = format!("{last}{piece}").into(),
+                    (false, _) => holes.push(Some(piece.into())),
+                }
             }
         }
-        Value::Holes(Holes { parts: holes })
+        if !holes.contains(&None) {
+            return Value::Unknown("made of something unknown".into());
+        }
+        let reasons: BTreeSet<&str> = parts.iter().filter(|part| part.is_unknown).flat_map(reasons).collect();
+        let why = reasons.into_iter().collect::<Vec<_>>().join(", ");
+        Value::Holes(Holes { parts: holes, why: (!why.is_empty()).then(|| why.into()) })
     }
 
     fn origin(&self, document: &str, start: usize, end: usize, is_key: bool) -> Option<Origin> {

@@ -18,10 +18,6 @@ use crate::lang::yaml::{FilePath, Location, Node};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The namespace of a file that Flux writes for a directory without manifests
-/// (`findOrGenerateKustomization`).
-const PLACEHOLDER: &str = "_placeholder";
-
 impl Builder<'_> {
     /// Decode the kustomization file of a directory.
     pub(super) fn kustomization(&mut self, directory: &str, strict: bool) -> Result<Kustomization> {
@@ -107,8 +103,7 @@ impl Builder<'_> {
         Ok(file)
     }
 
-    /// The file that Flux writes where a directory has none: it lists every manifest, or
-    /// has a namespace so that it isn't empty, which objects of components then get.
+    /// The file that Flux writes where a directory has none: it lists every manifest.
     fn generated_file(&self, directory: &str, entries: &[String]) -> Kustomization {
         let path = files::join(directory, FILE_NAMES[0]).unwrap_or_default();
         let file = self.tree.real(&path).unwrap_or_else(|| FilePath::in_root(path));
@@ -119,10 +114,6 @@ impl Builder<'_> {
         };
         let mut file = Kustomization::empty(location.clone(), FILE_NAMES[0]);
         file.resources = entries.iter().map(resource).collect();
-        if entries.is_empty() {
-            let node = Node::string(PLACEHOLDER, Some(location));
-            file.namespace = Some(Text { value: PLACEHOLDER.into(), node });
-        }
         file
     }
 }

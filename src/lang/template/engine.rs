@@ -464,14 +464,15 @@ impl Data<'_> {
     }
 
     /// A text of which parts are unknown: those that are `None`.
-    pub fn holes(&mut self, parts: &[Option<&str>], origin: Option<OriginId>) -> Val {
+    pub fn holes(&mut self, parts: &[Option<&str>], why: Option<&str>, origin: Option<OriginId>) -> Val {
+        let why = why.unwrap_or("a value that is known here in part only");
         let set = self.set(origin);
         let mut out = super::rope::Builder::default();
         for part in parts {
             let (text, from) = match part {
                 Some(text) => (*text, set),
                 None => {
-                    let hole = self.cx.trace.unknown("a value that is known here in part only".to_owned());
+                    let hole = self.cx.trace.unknown(why.to_owned());
                     ("unknown", self.cx.trace.union(set, hole))
                 }
             };

@@ -26,6 +26,14 @@ impl<T> Known<T> {
 pub struct Holes {
     /// Known parts and holes in order.
     pub parts: Vec<Option<Arc<str>>>,
+    /// Why they are unknown, such as `value of ${A} is unknown`; `None` where nobody says.
+    pub why: Option<Arc<str>>,
+}
+
+impl From<Vec<Option<Arc<str>>>> for Holes {
+    fn from(parts: Vec<Option<Arc<str>>>) -> Holes {
+        Holes { parts, why: None }
+    }
 }
 
 impl Holes {
@@ -53,6 +61,19 @@ impl Holes {
             }
         }
         floating || rest.is_empty()
+    }
+
+    /// Whether two texts differ: they begin or end otherwise, or have as many unknown
+    /// parts with other known ones between, or other unknown parts.
+    pub fn differs(&self, other: &Holes) -> bool {
+        let begins = |one: &str, two: &str| one.starts_with(two) || two.starts_with(one);
+        let ends = |one: &str, two: &str| one.ends_with(two) || two.ends_with(one);
+        let count = |holes: &Holes| holes.parts.iter().filter(|part| part.is_none()).count();
+        !begins(self.prefix(), other.prefix())
+            || !ends(self.suffix(), other.suffix())
+            || count(self) == count(other)
+                && (self.parts != other.parts
+                    || self.why.is_some() && other.why.is_some() && self.why != other.why)
     }
 
     /// The known text before the first hole.

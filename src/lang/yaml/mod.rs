@@ -20,6 +20,7 @@ mod scalar;
 mod scan;
 mod size;
 pub(crate) mod tape;
+mod written;
 
 pub(crate) use known::Holes;
 pub use known::Known;
@@ -34,6 +35,7 @@ pub(crate) use pointer::{Trail, pointer_to};
 pub use pointer::{pointer_join, pointer_segments};
 pub use resolve::{Dialect, Scalar, ScalarStyle};
 pub(crate) use size::Sizes;
+pub(crate) use written::written_runs;
 
 use std::sync::{Arc, OnceLock};
 use tape::Document;

@@ -175,6 +175,7 @@ impl Writer {
                 self.list(holes.parts.iter(), |out, part| {
                     out.option(part.as_deref(), Writer::text);
                 });
+                self.option(holes.why.as_deref(), Writer::text);
             }
             Value::Unknown(why) => {
                 self.byte(9);
@@ -326,7 +327,10 @@ impl<'b> RecordReader<'b> {
             5 => Value::Float(f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?))),
             6 => Value::Str(self.text()?),
             7 => Value::Plain(self.text()?),
-            8 => Value::Holes(Holes { parts: self.list(|from| from.option(RecordReader::text))? }),
+            8 => {
+                let parts = self.list(|from| from.option(RecordReader::text))?;
+                Value::Holes(Holes { parts, why: self.option(RecordReader::text)? })
+            }
             9 => Value::Unknown(self.text()?),
             10 => Value::Seq(self.list(|from| from.node_at(depth + 1))?),
             11 => {

@@ -315,7 +315,13 @@ fn accumulate_noting(
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
     if !has_kustomization(tree, directory) {
-        rewrite.generated = Some(readable_resources(tree, directory, bases, read, &mut out));
+        let resources = readable_resources(tree, directory, bases, read, &mut out);
+        if resources.is_empty() && out.unusable.is_empty() {
+            // So that the file isn't empty; objects of components get it
+            // (`findOrGenerateKustomization`).
+            rewrite.namespace.get_or_insert_with(|| Node::string("_placeholder", None));
+        }
+        rewrite.generated = Some(resources);
     }
     let attempt = |rewrite: Rewrite, best_effort: bool| {
         let options = BuildOptions {

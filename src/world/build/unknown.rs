@@ -172,7 +172,7 @@ pub(super) fn agreed(one: NodeRef<'_>, other: NodeRef<'_>) -> Option<Node> {
                     holes.push(Some(part.into()));
                 }
             }
-            Some(Node::scalar(Value::Holes(Holes { parts: holes }), one.location()))
+            Some(Node::scalar(Value::Holes(Holes::from(holes)), one.location()))
         }
         _ => Some(unknown(one)),
     }

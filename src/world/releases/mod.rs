@@ -210,14 +210,30 @@ impl Release {
             found.is_ok_and(|found| matches!(found.place, ChartPlace::Tree(..)))
                 && release.request.as_ref().is_ok_and(|request| !request.has_suffix)
         };
-        let values = |release: &Release| {
-            release.values.as_ref().ok().map(|values| format!("{:?}", values.value.without_origins()))
-        };
         of_tree(self)
             && of_tree(other)
             && self.label() == other.label()
             && self.node.get_ref().same_value(other.node.get_ref()) == Certain::Value(true)
-            && values(self) == values(other)
+            && self.has_values_of(other)
+    }
+
+    /// Whether helm-controller finds nothing to upgrade, whatever the chart makes now: that
+    /// the cluster can do something else is no reason for it.
+    /// Source: helm-controller `internal/reconcile/state.go` (`DetermineReleaseState`).
+    pub(crate) fn is_in_sync_with(&self, other: &Release) -> bool {
+        let has_suffix = |release: &Release| release.request.as_ref().map_or(true, |asked| asked.has_suffix);
+        self.label().is_some()
+            && self.label() == other.label()
+            && (self.asks_for_the_chart_of(other) || !has_suffix(self) && !has_suffix(other))
+            && self.node.get_ref().same_value(other.node.get_ref()) != Certain::Value(false)
+            && self.has_values_of(other)
+    }
+
+    fn has_values_of(&self, other: &Release) -> bool {
+        let values = |release: &Release| {
+            release.values.as_ref().ok().map(|values| format!("{:?}", values.value.without_origins()))
+        };
+        values(self) == values(other)
     }
 
     /// Whether it asks for the chart of another world's release, from wherever: the same

@@ -1,10 +1,10 @@
 //! The object that was read from the substituted text, with the places of the one before.
 
-use super::{SubstitutionProblem, note_type, value_of};
+use super::{SubstitutionProblem, note_type, unknown_values, value_of};
 use crate::build::stand_in;
 use crate::build::substitute::{Variables, parse};
 use crate::lang::yaml::{
-    Built, Dialect, Entry, EntryRef, Node, NodeRef, Origin, Scalar, Trail, Value, emit, resolve,
+    Built, Dialect, Entry, EntryRef, Holes, Node, NodeRef, Origin, Scalar, Trail, Value, emit, resolve,
 };
 use std::sync::Arc;
 
@@ -91,7 +91,10 @@ impl Merge<'_> {
             self.failure = Some(format!("json: unsupported value: {value}"));
         }
         let value = match &scalar {
-            Scalar::Str(text) => stand_in::value_of(text),
+            Scalar::Str(text) => match stand_in::value_of(text) {
+                Value::Holes(holes) => Value::Holes(Holes { why: self.why_of(text), ..holes }),
+                value => value,
+            },
             _ => value_of(scalar),
         };
         if let Some(unknown) = self.unknown_of(&value) {
@@ -142,6 +145,14 @@ impl Merge<'_> {
         entries
     }
 
+    /// Why parts of a text are unknown, where all of them are variables.
+    fn why_of(&self, text: &str) -> Option<Arc<str>> {
+        let name = |number: Option<usize>| self.holes.get(number?.checked_sub(self.unknowns.len())?);
+        let names: Option<Vec<&str>> =
+            stand_in::numbers_in(text).into_iter().map(|number| name(number).map(AsRef::as_ref)).collect();
+        Some(unknown_values(&names?))
+    }
+
     /// The node that a lone stand-in stands for.
     fn unknown_of(&self, value: &Value) -> Option<Node> {
         let Value::Unknown(word) = value else { return None };
@@ -150,7 +161,7 @@ impl Merge<'_> {
             return Some(node.clone());
         }
         let name = self.holes.get(index - self.unknowns.len())?;
-        Some(Node::scalar(Value::Unknown(format!("value of ${{{name}}} is unknown").into()), None))
+        Some(Node::scalar(Value::Unknown(unknown_values(&[name])), None))
     }
 }
 

@@ -374,7 +374,7 @@ fn with_holes(expansion: &Expansion, is_plain: bool) -> Value {
                 Piece::Known(_) => None,
             })
             .collect();
-        format!("value of ${{{}}} is unknown", names.join("}, ${")).into()
+        unknown_values(&names)
     };
     let is_text = |stand_in: &str| {
         expansion.example(stand_in).is_some_and(|text| matches!(reread(&text), Value::Str(_)))
@@ -386,7 +386,12 @@ fn with_holes(expansion: &Expansion, is_plain: bool) -> Value {
         Piece::Known(bytes) => Some(String::from_utf8_lossy(bytes).into()),
         Piece::Hole(_) => None,
     });
-    Value::Holes(Holes { parts: parts.collect() })
+    Value::Holes(Holes { parts: parts.collect(), why: Some(why()) })
+}
+
+/// Why what variables are part of is unknown.
+fn unknown_values(names: &[&str]) -> Arc<str> {
+    format!("value of ${{{}}} is unknown", names.join("}, ${")).into()
 }
 
 /// A node with the place of another one as its origin.

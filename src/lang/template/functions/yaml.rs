@@ -6,12 +6,12 @@ use super::yaml_tree::{Tree, read_back};
 use crate::lang::template::error::Result;
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
-use crate::lang::template::rope::{Meaning, Text};
+use crate::lang::template::rope::{Builder, Meaning, Text};
 use crate::lang::template::sigs_yaml::not_utf8;
 use crate::lang::template::trace::{ProvId, SetId};
 use crate::lang::template::value::{Kind, List, Map, MapType, Val};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
-use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
+use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar, written_runs};
 use std::rc::Rc;
 
 const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
@@ -123,6 +123,24 @@ impl Written<'_> {
         self.only.is_none() && call.cx.trace.is_unknown(all)
     }
 
+    /// The value of a scalar, each part with what it comes from, where something unknown is
+    /// in it and it stands in the text as it is: the rest of it is known.
+    fn parts_of(&self, call: &Call<'_>, node: NodeRef<'_>, value: &str, from: SetId) -> Option<Text> {
+        if !self.is_known_around(call, from) || !self.exact {
+            return None;
+        }
+        let start = node.location()?.start as usize;
+        let mut parts = Builder::default();
+        for (at, run) in written_runs(node, value)? {
+            let range = start + at..start + at + run.len();
+            if self.text.bytes().get(range.clone()) != Some(run.as_bytes()) {
+                return None;
+            }
+            parts.push_slice(self.text, range);
+        }
+        Some(parts.finish())
+    }
+
     /// Where these bytes of it come from.
     fn from(&self, call: &mut Call<'_>, part: Option<&Text>) -> SetId {
         match self.only {
@@ -203,6 +221,9 @@ fn scalar(
             // A plain scalar keeps the parts of its text.
             Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
             _ => {
+                if let Some(parts) = text.parts_of(call, node, &value, from) {
+                    return Val::text(parts);
+                }
                 let prov = match text.only {
                     Some((prov, _)) if text.is_verbatim(node, &value) => prov,
                     _ => call.cx.trace.plain(from),

@@ -61,7 +61,7 @@ fn strings() {
 #[test]
 fn keys_with_unknown_parts_are_texts_and_stay_apart() {
     let holes = |parts: &[Option<&str>]| {
-        Value::Holes(Holes { parts: parts.iter().map(|part| part.map(Into::into)).collect() })
+        Value::Holes(Holes::from(parts.iter().map(|part| part.map(Into::into)).collect::<Vec<_>>()))
     };
     let names = [
         holes(&[None, Some("-b")]),

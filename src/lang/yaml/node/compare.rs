@@ -5,6 +5,12 @@ use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
+/// Whether two values are unknown as those of other variables.
+fn are_other_variables(one: &str, two: &str) -> bool {
+    const VARIABLES: &str = "value of ${";
+    one.starts_with(VARIABLES) && two.starts_with(VARIABLES) && one != two
+}
+
 impl NodeRef<'_> {
     /// Whether both are the same node, not only equal.
     pub fn is(self, other: NodeRef<'_>) -> bool {
@@ -56,14 +62,19 @@ impl NodeRef<'_> {
             return Known::Value(true);
         }
         if self.is_unknown() || other.is_unknown() {
-            return match (self.holes(), other.as_str(), self.as_str(), other.holes()) {
-                (Some(holes), Some(text), _, _) | (_, _, Some(text), Some(holes))
-                    if !holes.could_be(&text) =>
-                {
-                    Known::Value(false)
-                }
-                _ => Known::Unknown,
+            let differs = match (self.holes(), other.holes()) {
+                (Some(one), Some(two)) => one.differs(two),
+                (Some(holes), None) => other.as_str().is_some_and(|text| !holes.could_be(&text)),
+                (None, Some(holes)) => self.as_str().is_some_and(|text| !holes.could_be(&text)),
+                (None, None) => match (self, other) {
+                    (NodeRef::Built(one), NodeRef::Built(two)) => match (&one.value, &two.value) {
+                        (Value::Unknown(one), Value::Unknown(two)) => are_other_variables(one, two),
+                        _ => false,
+                    },
+                    _ => false,
+                },
             };
+            return if differs { Known::Value(false) } else { Known::Unknown };
         }
         let mut unknown = false;
         let mut note = |known: Known<bool>| match known {
