@@ -185,7 +185,8 @@ pub fn build(
 
 /// Takes out what has the id of another object since its variables were replaced, and
 /// notes it: kustomize-controller `build` puts each object back by its id (`Replace` of
-/// kustomize `api/resmap/reswrangler.go`), which fails where two have it.
+/// kustomize `api/resmap/reswrangler.go`), which fails where two have it. `renamed`: places
+/// of those that have another id now, in order.
 fn drop_equal(build: &mut FluxBuild, renamed: &[usize]) {
     if renamed.is_empty() {
         return;
@@ -203,9 +204,10 @@ fn drop_equal(build: &mut FluxBuild, renamed: &[usize]) {
             equal.push((at, other));
         }
     }
-    for (at, other) in equal.into_iter().rev() {
+    for (at, other) in &equal {
+        let (at, other) = (*at, *other);
         // The name to change is the one that a variable gave.
-        let (object, kept) = match renamed.contains(&at) {
+        let (object, kept) = match renamed.binary_search(&at).is_ok() {
             true => (&build.objects[at], &build.objects[other]),
             false => (&build.objects[other], &build.objects[at]),
         };
@@ -221,8 +223,10 @@ fn drop_equal(build: &mut FluxBuild, renamed: &[usize]) {
             related: place(kept).map(|place| ("the other one".to_owned(), place)).into_iter().collect(),
             looked_into: Arc::default(),
         });
-        build.objects.remove(at);
     }
+    let mut at = 0..;
+    let is_left = |at: usize| equal.binary_search_by_key(&at, |(at, _)| *at).is_err();
+    build.objects.retain(|_| at.next().is_some_and(is_left));
 }
 
 /// Replace the variables of an object. `size` is that of the whole build.
