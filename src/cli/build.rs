@@ -339,12 +339,10 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
             .filter(|cluster| cluster.name.is_some() && wanted(cluster))
             .flat_map(|cluster| cluster.applied.iter().enumerate().map(move |applied| (cluster, applied)))
     };
-    let found: Vec<_> = all()
-        .filter(|(_, (_, applied))| {
-            *applied.id.name == *short
-                && namespace.is_none_or(|namespace| applied.id.namespace.as_deref() == Some(namespace))
-        })
-        .collect();
+    let is_it = |id: &ObjectId| {
+        *id.name == *short && namespace.is_none_or(|namespace| id.namespace.as_deref() == Some(namespace))
+    };
+    let found: Vec<_> = all().filter(|(_, (_, applied))| is_it(&applied.id)).collect();
     match found.as_slice() {
         [(cluster, (index, _))] => Ok((cluster, *index)),
         [] => {
@@ -354,20 +352,7 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
                     _ => applied.id.name.to_string(),
                 })
                 .collect();
-            let is_it = |id: &ObjectId| {
-                kinds::is_kustomization(id)
-                    && *id.name == *short
-                    && namespace.is_none_or(|namespace| id.namespace.as_deref() == Some(namespace))
-            };
-            // Where nothing says what Flux applies first, the overlays hold what nobody applies.
-            let of_overlays = world.applied_clusters().filter(|cluster| cluster.name.is_none());
-            let in_overlays = of_overlays.flat_map(|cluster| world.written(cluster));
-            let mut unapplied = world
-                .orphans()
-                .map(|object| (&object.id, &object.node))
-                .chain(in_overlays.map(|(_, object)| (&object.id, &object.node)));
-            let orphan = unapplied.find(|(id, _)| is_it(id));
-            if let Some(location) = orphan.and_then(|(_, node)| node.get_ref().location()) {
+            if let Some(location) = unapplied(world, &is_it) {
                 let place = objects::place(&world.snapshot, &location);
                 return Err(Failure::Usage(format!(
                     "no cluster applies Kustomization {name}, which stands at {place}; `forebay build DIR` builds its path"
@@ -390,6 +375,19 @@ fn find<'w>(common: &Common, world: &'w World, name: &str) -> Result<(&'w Cluste
             )))
         }
     }
+}
+
+/// Where a Flux Kustomization stands that no cluster applies.
+fn unapplied(world: &World, is_it: &dyn Fn(&ObjectId) -> bool) -> Option<Location> {
+    // Where nothing says what Flux applies first, the overlays hold what nobody applies.
+    let of_overlays = world.applied_clusters().filter(|cluster| cluster.name.is_none());
+    let in_overlays = of_overlays.flat_map(|cluster| world.written(cluster));
+    let mut all = world
+        .orphans()
+        .map(|object| (&object.id, &object.node))
+        .chain(in_overlays.map(|(_, object)| (&object.id, &object.node)));
+    let found = all.find(|(id, _)| kinds::is_kustomization(id) && is_it(id));
+    found.and_then(|(_, node)| node.get_ref().location())
 }
 
 /// What kustomize builds of the directory that was given.

@@ -319,13 +319,7 @@ fn accumulate_noting(
 ) -> Result<FluxBuild, BuildFailure> {
     let mut out = FluxBuild::default();
     if !has_kustomization(tree, directory) {
-        let resources = readable_resources(tree, directory, bases, read, &mut out);
-        if resources.is_empty() && out.unusable.is_empty() {
-            // So that the file isn't empty; objects of components get it
-            // (`findOrGenerateKustomization`).
-            rewrite.namespace.get_or_insert_with(|| Node::string("_placeholder", None));
-        }
-        rewrite.generated = Some(resources);
+        generate(&mut rewrite, readable_resources(tree, directory, bases, read, &mut out), &out);
     }
     let attempt = |rewrite: Rewrite, best_effort: bool| {
         let options = BuildOptions {
@@ -371,6 +365,16 @@ fn accumulate_noting(
     }
     out.take(one);
     Ok(out)
+}
+
+/// Fills in the file that Flux writes where a directory has none. One without resources has
+/// a namespace, so that it isn't empty, which objects of components then get.
+/// Source: fluxcd/pkg `kustomize/kustomize_generator.go` (`findOrGenerateKustomization`).
+fn generate(rewrite: &mut Rewrite, resources: Vec<String>, out: &FluxBuild) {
+    if resources.is_empty() && out.unusable.is_empty() {
+        rewrite.namespace.get_or_insert_with(|| Node::string("_placeholder", None));
+    }
+    rewrite.generated = Some(resources);
 }
 
 /// The resources of a directory without a kustomization file that kustomize takes; those
