@@ -28,7 +28,59 @@ const MAX_CAPTURE_DEPTH: usize = 999;
 /// A regular expression that Go accepts.
 #[derive(Debug, Clone)]
 pub struct GoRegexp {
-    regex: regex::Regex,
+    matcher: Matcher,
+}
+
+#[derive(Debug, Clone)]
+enum Matcher {
+    Literal(Literal),
+    Regex(regex::Regex),
+}
+
+/// What a pattern without operators looks for: most of those that select objects and files,
+/// of which a repository has many and asks each of all of its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Literal {
+    at_start: bool,
+    text: String,
+    at_end: bool,
+}
+
+impl Literal {
+    /// `text`, `^text`, `text$`, `^(?:text)$`, with signs escaped; `None` of all others.
+    fn of(pattern: &str) -> Option<Literal> {
+        let unwrapped = pattern.strip_prefix("^(?:").and_then(|rest| rest.strip_suffix(")$"));
+        let after_start = pattern.strip_prefix('^');
+        let (at_start, mut rest) = match unwrapped {
+            Some(within) => (true, within),
+            None => (after_start.is_some(), after_start.unwrap_or(pattern)),
+        };
+        let mut text = String::with_capacity(rest.len());
+        let mut at_end = unwrapped.is_some();
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '\\' => {
+                    let sign = rest.chars().next().filter(char::is_ascii_punctuation)?;
+                    rest = &rest[1..];
+                    text.push(sign);
+                }
+                '$' if rest.is_empty() && unwrapped.is_none() => at_end = true,
+                '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' => return None,
+                _ => text.push(c),
+            }
+        }
+        Some(Literal { at_start, text, at_end })
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        match (self.at_start, self.at_end) {
+            (true, true) => text == self.text,
+            (true, false) => text.starts_with(&self.text),
+            (false, true) => text.ends_with(&self.text),
+            (false, false) => text.contains(&self.text),
+        }
+    }
 }
 
 /// Why there is no [`GoRegexp`] for a pattern.
@@ -55,26 +107,37 @@ pub(crate) struct GoFinder {
 
 /// Compiled patterns that the process keeps. To compile one takes longer than most matches,
 /// and the templates of a chart ask the same ones for each release.
-static FINDERS: Mutex<FxHashMap<Box<str>, Arc<GoFinder>>> = Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
-/// How many there are at most, each no larger than [`SMALL`].
-const FINDERS_KEPT: usize = 256;
+static FINDERS: Mutex<Finders> =
+    Mutex::new(Finders { by_pattern: FxHashMap::with_hasher(FxBuildHasher), size: 0 });
+/// Instructions of all of them together, each no larger than [`SMALL`].
+const FINDERS_KEPT: usize = 4_000_000;
+/// What a pattern takes beside its instructions, in such.
+const FINDER: usize = 2_000;
 /// Instructions of a pattern that is kept.
 const SMALL: usize = 20_000;
+
+struct Finders {
+    by_pattern: FxHashMap<Box<str>, Arc<GoFinder>>,
+    /// What they take, in instructions.
+    size: usize,
+}
 
 impl GoFinder {
     /// [`GoFinder::new`], compiled once for the whole process unless it is large.
     pub(crate) fn kept(pattern: &str) -> Result<Arc<GoFinder>, RegexpError> {
         let finders = || FINDERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = finders().get(pattern) {
+        if let Some(known) = finders().by_pattern.get(pattern) {
             return Ok(known.clone());
         }
         let finder = Arc::new(GoFinder::new(pattern)?);
         if finder.is_small() {
             let mut finders = finders();
-            if finders.len() >= FINDERS_KEPT {
-                finders.clear();
+            if finders.size >= FINDERS_KEPT {
+                finders.by_pattern.clear();
+                finders.size = 0;
             }
-            finders.insert(pattern.into(), finder.clone());
+            finders.size += FINDER + finder.size;
+            finders.by_pattern.insert(pattern.into(), finder.clone());
         }
         Ok(finder)
     }
@@ -107,10 +170,14 @@ impl GoRegexp {
     /// Mirrors the parser of Go's `regexp/syntax` with the flags of
     /// `syntax.Perl`, its error texts included.
     pub fn new(pattern: &str) -> Result<Self, RegexpError> {
-        regex::RegexBuilder::new(&GoRegexp::translate(pattern)?)
+        let translated = GoRegexp::translate(pattern)?;
+        if let Some(literal) = Literal::of(pattern) {
+            return Ok(GoRegexp { matcher: Matcher::Literal(literal) });
+        }
+        regex::RegexBuilder::new(&translated)
             .size_limit(MAX_PROGRAM)
             .build()
-            .map(|regex| GoRegexp { regex })
+            .map(|regex| GoRegexp { matcher: Matcher::Regex(regex) })
             .map_err(|error| RegexpError::Unknown(format!("not judged: {error}")))
     }
 
@@ -150,7 +217,10 @@ impl GoRegexp {
 
     /// Whether the pattern matches anywhere in `text`, as Go's `MatchString`.
     pub fn is_match(&self, text: &str) -> bool {
-        self.regex.is_match(text)
+        match &self.matcher {
+            Matcher::Literal(literal) => literal.is_match(text),
+            Matcher::Regex(regex) => regex.is_match(text),
+        }
     }
 }
 
@@ -167,6 +237,37 @@ const BAD_NAME: &str = "invalid named capture";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn literals_match_as_the_patterns_do() {
+        for (pattern, expected) in [
+            ("", Some((false, "", false))),
+            ("^", Some((true, "", false))),
+            ("a-b", Some((false, "a-b", false))),
+            (r"^apps/\*\.yaml", Some((true, "apps/*.yaml", false))),
+            (r"\.sops\.yaml$", Some((false, ".sops.yaml", true))),
+            (r"^(?:a\$)$", Some((true, "a$", true))),
+            ("é", Some((false, "é", false))),
+            (r"a\d", None),
+            (r"a\", None),
+            ("a$b", None),
+            ("^(?:a)b$", None),
+            ("^(?:a$)$", None),
+            ("a|b", None),
+            ("a.b", None),
+            ("a{2}", None),
+        ] {
+            let found = Literal::of(pattern);
+            let parts = found.as_ref().map(|l| (l.at_start, &*l.text, l.at_end));
+            assert_eq!(parts, expected, "{pattern}");
+            let Some(literal) = found else { continue };
+            let regex = regex::Regex::new(&GoRegexp::translate(pattern).unwrap()).unwrap();
+            for text in ["", "a-b", "xa-bx", "apps/*.yaml", "x.sops.yaml", "x.sops.yaml ", "a$", "a$\n", "é"]
+            {
+                assert_eq!(literal.is_match(text), regex.is_match(text), "{pattern} on {text:?}");
+            }
+        }
+    }
 
     #[test]
     fn reads_what_only_go_reads() {

@@ -93,7 +93,12 @@ impl Val {
                 self.0 = Atoms::from_slice(all);
                 true
             }
-            (_, [only]) => self.add(*only),
+            // Few into many, as when a template prints one more value, are put where they belong.
+            (own, all) if all.len() * FEW <= own.len() || all.len() == 1 => {
+                let mut added = false;
+                all.iter().for_each(|atom| added |= self.add(*atom));
+                added
+            }
             (own, all) if holds_all(own, all) => false,
             (own, all) => {
                 self.0 = merged(own, all);
@@ -112,6 +117,9 @@ impl Val {
         self.0.iter().all(|atom| *atom == Atom::Nil)
     }
 }
+
+/// How many times longer a row is than one of which each element is looked up in it.
+const FEW: usize = 16;
 
 /// Whether one row has all of another, both in order.
 fn holds_all(own: &[Atom], all: &[Atom]) -> bool {

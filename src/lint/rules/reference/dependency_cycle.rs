@@ -8,8 +8,9 @@ use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, R
 use crate::model::Name;
 use crate::model::references::{Role, has_ready_expression};
 use crate::world::Effective;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(crate) static RULE: Rule = Rule {
     id: "dependency-cycle",
@@ -51,28 +52,24 @@ const SEARCHES: usize = 16;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
     let edges = edges(view);
-    let mut graph: BTreeMap<Name<'_>, Vec<&Edge<'_>>> = BTreeMap::new();
-    for edge in edges.iter().filter(|edge| !edge.conditional) {
-        graph.entry(edge.from.id.named()).or_default().push(edge);
-    }
-    without_ends(&mut graph);
+    let waits = within_cycles(waits(&edges));
     let victims = Victims::default();
-    let mut reported: BTreeSet<Name<'_>> = BTreeSet::new();
+    let mut reported = vec![false; waits.len()];
     // Where cycles share objects, those that were found tell enough of all others.
-    let mut budget = SEARCHES * graph.values().map(Vec::len).sum::<usize>();
-    for start in graph.keys() {
-        if reported.contains(start) {
+    let mut budget = SEARCHES * waits.iter().map(Vec::len).sum::<usize>();
+    for start in 0..waits.len() {
+        if reported[start] {
             continue;
         }
-        let Some(path) = cycle_through(&graph, *start, &mut budget) else { continue };
+        let Some(path) = cycle_through(&waits, start, &mut budget) else { continue };
         // A cycle of one is `dependency-on-itself`.
         if path.len() < 2 {
             continue;
         }
-        reported.extend(path.iter().map(|edge| edge.from.id.named()));
-        let first = path[0];
+        path.iter().for_each(|step| reported[step.to] = true);
+        let first = path[0].edge;
         let Some(location) = first.location.clone() else { continue };
-        let mut names: Vec<&str> = path.iter().map(|edge| &*edge.from.id.name).collect();
+        let mut names: Vec<&str> = path.iter().map(|step| &*step.edge.from.id.name).collect();
         names.push(&first.from.id.name);
         let finding = report.report(location, format!("{}: dependsOn forms a cycle", first.from.id));
         finding
@@ -84,12 +81,12 @@ fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
             .help("remove one of these dependencies")
             .label(format!("{} waits for {}", names[0], names[1]))
             .field("/spec/dependsOn", names.join(" -> "));
-        for edge in &path {
-            finding.object(&edge.from.id);
+        for step in &path {
+            finding.object(&step.edge.from.id);
         }
-        for edge in &path[1..] {
-            if let Some(location) = edge.location.clone() {
-                finding.related(format!("{} waits for {}", edge.from.id.name, edge.to.1), location);
+        for step in &path[1..] {
+            if let Some(location) = step.edge.location.clone() {
+                finding.related(format!("{} waits for {}", step.edge.from.id.name, step.edge.to.1), location);
             }
         }
     }
@@ -99,28 +96,57 @@ fn target<'g>(edge: &'g Edge<'_>) -> Name<'g> {
     Name { namespace: edge.to.0.as_deref(), name: &edge.to.1, ..edge.from.id.named() }
 }
 
+/// What an object waits for, by its number.
+#[derive(Clone, Copy)]
+struct Wait<'g, 'a> {
+    to: usize,
+    edge: &'g Edge<'a>,
+}
+
+/// What waits, numbered in the order of names, each with what it waits for; what waits for
+/// nothing itself closes no cycle and is left out.
+type Waits<'g, 'a> = Vec<Vec<Wait<'g, 'a>>>;
+
+/// All waits but those that an expression may let pass.
+fn waits<'g, 'a>(edges: &'g [Edge<'a>]) -> Waits<'g, 'a> {
+    let edges = || edges.iter().filter(|edge| !edge.conditional);
+    let mut names: Vec<Name<'_>> = edges().map(|edge| edge.from.id.named()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let numbers: FxHashMap<Name<'_>, usize> =
+        names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+    let mut found = vec![Vec::new(); names.len()];
+    for edge in edges() {
+        if let (Some(from), Some(to)) = (numbers.get(&edge.from.id.named()), numbers.get(&target(edge))) {
+            found[*from].push(Wait { to: *to, edge });
+        }
+    }
+    found
+}
+
 /// Leaves only what waits for itself through others, with the ways that lead back, so
 /// that a repository without cycles costs no search: the objects of each group of which
 /// all wait for all.
 ///
 /// Kosaraju's algorithm, with stacks of its own: input decides how deep it goes.
-fn without_ends<'g>(graph: &mut BTreeMap<Name<'g>, Vec<&'g Edge<'_>>>) {
-    let mut awaited: BTreeMap<Name<'g>, Vec<Name<'g>>> = BTreeMap::new();
-    for (from, edges) in &*graph {
-        edges.iter().for_each(|edge| awaited.entry(target(edge)).or_default().push(*from));
+fn within_cycles<'g, 'a>(waits: Waits<'g, 'a>) -> Waits<'g, 'a> {
+    let mut awaited: Vec<Vec<usize>> = vec![Vec::new(); waits.len()];
+    for (from, own) in waits.iter().enumerate() {
+        own.iter().for_each(|wait| awaited[wait.to].push(from));
     }
-    let mut finished: Vec<Name<'g>> = Vec::new();
-    let mut seen: BTreeSet<Name<'g>> = BTreeSet::new();
-    for start in graph.keys() {
-        let mut stack = vec![(*start, 0)];
-        seen.insert(*start);
+    let mut finished: Vec<usize> = Vec::with_capacity(waits.len());
+    let mut seen = vec![false; waits.len()];
+    for start in 0..waits.len() {
+        let mut stack = Vec::new();
+        if !std::mem::replace(&mut seen[start], true) {
+            stack.push((start, 0));
+        }
         while let Some((at, next)) = stack.last_mut() {
-            let edges = graph.get(at).map_or(&[][..], Vec::as_slice);
-            match edges.get(*next).map(|edge| target(edge)) {
-                Some(to) => {
+            match waits[*at].get(*next) {
+                Some(wait) => {
                     *next += 1;
-                    if graph.contains_key(&to) && seen.insert(to) {
-                        stack.push((to, 0));
+                    if !std::mem::replace(&mut seen[wait.to], true) {
+                        stack.push((wait.to, 0));
                     }
                 }
                 None => {
@@ -130,48 +156,46 @@ fn without_ends<'g>(graph: &mut BTreeMap<Name<'g>, Vec<&'g Edge<'_>>>) {
             }
         }
     }
-    let mut group: BTreeMap<Name<'g>, usize> = BTreeMap::new();
-    for (number, start) in finished.iter().rev().enumerate() {
+    let mut group: Vec<Option<usize>> = vec![None; waits.len()];
+    for start in finished.iter().rev() {
         let mut open = vec![*start];
         while let Some(at) = open.pop() {
-            if graph.contains_key(&at) && !group.contains_key(&at) {
-                group.insert(at, number);
-                open.extend(awaited.get(&at).into_iter().flatten());
+            if group[at].is_none() {
+                group[at] = Some(*start);
+                open.extend(&awaited[at]);
             }
         }
     }
-    graph.retain(|from, edges| {
-        edges.retain(|edge| group.get(&target(edge)) == group.get(from));
-        !edges.is_empty()
-    });
+    let own = waits.into_iter().enumerate();
+    own.map(|(from, own)| own.into_iter().filter(|wait| group[wait.to] == group[from]).collect()).collect()
 }
 
 /// The shortest way from `start` back to itself.
 fn cycle_through<'g, 'a>(
-    graph: &BTreeMap<Name<'g>, Vec<&'g Edge<'a>>>,
-    start: Name<'g>,
+    waits: &Waits<'g, 'a>,
+    start: usize,
     budget: &mut usize,
-) -> Option<Vec<&'g Edge<'a>>> {
+) -> Option<Vec<Wait<'g, 'a>>> {
     // Each step with the one before it.
-    let mut steps: Vec<(&Edge<'a>, Option<usize>)> =
-        graph.get(&start)?.iter().map(|edge| (*edge, None)).collect();
-    let mut seen: BTreeSet<Name<'_>> = BTreeSet::new();
+    let mut steps: Vec<(Wait<'g, 'a>, Option<usize>)> =
+        waits[start].iter().map(|wait| (*wait, None)).collect();
+    let mut seen: FxHashSet<usize> = FxHashSet::default();
     let mut next = 0;
     while let Some((last, _)) = steps.get(next) {
         *budget = budget.checked_sub(1)?;
-        let to = target(last);
+        let to = last.to;
         if to == start {
             let mut path = Vec::new();
             let mut at = Some(next);
-            while let Some((edge, before)) = at.map(|at| steps[at]) {
-                path.push(edge);
+            while let Some((wait, before)) = at.map(|at| steps[at]) {
+                path.push(wait);
                 at = before;
             }
             path.reverse();
             return Some(path);
         }
         if seen.insert(to) {
-            steps.extend(graph.get(&to).into_iter().flatten().map(|edge| (*edge, Some(next))));
+            steps.extend(waits[to].iter().map(|wait| (*wait, Some(next))));
         }
         next += 1;
     }
