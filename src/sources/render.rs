@@ -408,11 +408,7 @@ impl Wish<'_> {
     /// What comes of it, how the templates ran, and whether that is the same whatever API
     /// versions the cluster has.
     fn render(&self, chart: &Chart) -> (ChartOutcome, Option<ChartRun>, bool) {
-        // Either order gives the same answer; of a chart that asked before, the first of
-        // three renders is saved.
-        let asks = chart.prepared.asks_capabilities();
-        let early = if asks { self.alike(chart) } else { None };
-        let (result, is_free) = early.unwrap_or_else(|| self.likely(chart, !asks));
+        let (result, is_free) = self.judged(chart);
         match result {
             Ok(mut rendered) => {
                 let is_free = is_free && !rendered.asks_api_versions();
@@ -432,9 +428,10 @@ impl Wish<'_> {
         }
     }
 
-    /// What comes of what the cluster is likely to be, or of all that it may be where that
-    /// is one and the same and was not looked at yet; whether nothing else was looked at.
-    fn likely(&self, chart: &Chart, may_be_alike: bool) -> (Result<helm::RenderedChart, RenderError>, bool) {
+    /// What comes of all that the cluster may be where that is one and the same, else of what it
+    /// is likely to be, with what is assumed; whether it may be the same whatever API versions
+    /// there are.
+    fn judged(&self, chart: &Chart) -> (Result<helm::RenderedChart, RenderError>, bool) {
         let mut likely = helm::render(&self.request(chart, &self.capabilities));
         if let (Some(assumed), Err(RenderError::Refused(refusal))) = (&self.capabilities.assumed, &mut likely)
             && refusal.assumed.contains(assumed)
@@ -450,33 +447,44 @@ impl Wish<'_> {
         if !self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
             return (likely, true);
         }
-        if !may_be_alike {
-            return (likely, false);
-        }
-        chart.prepared.note_capabilities();
-        self.alike(chart).unwrap_or((likely, false))
+        self.alike(chart, &likely).unwrap_or((likely, false))
     }
 
-    /// What comes of everything that the cluster may be, where that is one and the same, and
-    /// whether all but the first is so whatever API versions there are.
-    fn alike(&self, chart: &Chart) -> Option<(Result<helm::RenderedChart, RenderError>, bool)> {
-        self.capabilities.assumed.as_ref()?;
+    /// What comes of everything that the cluster may be, where that is the same as of what it is
+    /// likely to be: as that of which nothing is assumed.
+    fn alike(
+        &self,
+        chart: &Chart,
+        likely: &Result<helm::RenderedChart, RenderError>,
+    ) -> Option<(Result<helm::RenderedChart, RenderError>, bool)> {
         let (least, others) = self.ends.split_first()?;
+        // Most that differ differ from the most that the cluster may be, and only the text tells.
+        others.iter().all(|end| self.is_alike(chart, likely, end)).then_some(())?;
         let least = helm::render(&self.request(chart, least));
-        let mut is_free = true;
-        let is_same = |end: &Capabilities| {
-            let request = helm::RenderRequest { keep: helm::Keep::Questions, ..self.request(chart, end) };
-            let other = helm::render(&request);
-            is_free &= other.as_ref().is_ok_and(|other| !other.asks_api_versions());
-            match (&least, other) {
-                (Ok(one), Ok(other)) => one.digest == other.digest || one.is_same(&other),
-                (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => {
-                    one.message == other.message
-                }
-                _ => false,
-            }
+        let is_same = match (likely, &least) {
+            (Ok(one), Ok(other)) => one.digest == other.digest || one.is_same(other),
+            (one, other) => are_one_refusal(one, other),
         };
-        others.iter().all(is_same).then_some((least, is_free))
+        // The most that it may be has any API.
+        let is_free = likely.as_ref().is_ok_and(|likely| !likely.asks_api_versions());
+        is_same.then_some((least, is_free))
+    }
+
+    /// Whether a cluster that can do other things makes no difference.
+    fn is_alike(
+        &self,
+        chart: &Chart,
+        likely: &Result<helm::RenderedChart, RenderError>,
+        end: &Capabilities,
+    ) -> bool {
+        let request = helm::RenderRequest { keep: helm::Keep::Text, ..self.request(chart, end) };
+        let known = likely.as_ref().ok().and_then(|likely| likely.digest.as_ref());
+        match (likely, helm::render_unless(&request, known)) {
+            (Ok(_), Ok(None)) => true,
+            (Ok(one), Ok(Some(other))) => one.is_same(&other),
+            (one, Err(error)) => are_one_refusal(one, &Err(error)),
+            _ => false,
+        }
     }
 
     /// Whether Helm says the same of everything that the cluster may be, but for a version that
@@ -550,6 +558,17 @@ impl Wish<'_> {
         let all = [&self.capabilities].into_iter().chain(&self.ends).map(|of| &of.api_versions);
         format!("{:?}", Vec::from_iter(all))
     }
+}
+
+fn are_one_refusal(
+    one: &Result<helm::RenderedChart, RenderError>,
+    other: &Result<helm::RenderedChart, RenderError>,
+) -> bool {
+    let message = |result: &Result<_, RenderError>| match result {
+        Err(RenderError::Refused(refusal)) => Some(refusal.message.clone()),
+        _ => None,
+    };
+    message(one).is_some_and(|one| message(other) == Some(one))
 }
 
 fn made(chart: &Chart, rendered: &helm::RenderedChart) -> ChartObjects {

@@ -12,7 +12,6 @@ use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A file of a chart.
@@ -91,8 +90,6 @@ pub(crate) struct Prepared {
     templates: Mutex<FxHashMap<usize, ByName<Parsed>>>,
     /// By the addresses of the schema and of all files that may answer its references.
     schemas: Memo<Vec<usize>, Schema>,
-    /// Whether an answer of one of its renders hung on what the cluster can do.
-    asks_capabilities: AtomicBool,
     /// What the templates can read, by the texts of values that are templates.
     readers: Mutex<FxHashMap<[u8; 32], Arc<Readable>>>,
     /// YAML texts that they read: no more than their files hold.
@@ -114,16 +111,6 @@ fn known<K: Hash + Eq, V>(memo: &Memo<K, V>, key: K, make: impl FnOnce() -> V) -
 }
 
 impl Prepared {
-    /// Whether renders are likely to hang on what the cluster can do, as one before did.
-    pub(crate) fn asks_capabilities(&self) -> bool {
-        self.asks_capabilities.load(Ordering::Relaxed)
-    }
-
-    /// Notes that a render hung on what the cluster can do.
-    pub(crate) fn note_capabilities(&self) {
-        self.asks_capabilities.store(true, Ordering::Relaxed);
-    }
-
     /// YAML texts that the templates of a chart read.
     pub(super) fn documents(&self, chart: &Chart) -> Arc<Documents> {
         let size = || chart.all_files().iter().map(|file| file.blob.size()).sum();

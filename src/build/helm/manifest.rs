@@ -5,6 +5,7 @@ use super::RenderedChart;
 use super::coalesce::Warning;
 use super::error::{Refusal, RenderError};
 use super::line::HelmLine;
+use super::outline::outline;
 use super::value::{Kind, Value};
 use crate::lang::template::{read_kept, with_stack_beside};
 use crate::lang::yaml::go_compat::{DocumentReader, ReaderRefusal, decode};
@@ -125,11 +126,17 @@ fn document(
         is_partial: true,
         ..Refusal::new(format!("YAML parse error on {source}: {why}"))
     };
-    let stream = Arc::new(Stream::of(if has_nodes { sent(written, range, line) } else { text.clone() }));
     let file = FilePath::in_root(Arc::clone(source));
-    let read = read_kept(stream.clone(), file.clone(), Some(Head::keeps)).map_err(failed)?;
-    let head = Head::read(read.as_ref(), line).map_err(failed)?;
     let (mut node, mut defect) = (None, None);
+    if !has_nodes
+        && let Some(outline) = outline(&text, |key| Head::keeps(1, key))
+        && let Ok((head, ..)) = head(outline.into(), &file, line)
+    {
+        let (source, range) = (Arc::clone(source), range.clone());
+        return Ok(ManifestDocument { source, text, range, head, node, defect, hook: None });
+    }
+    let sent = if has_nodes { sent(written, range, line) } else { text.clone() };
+    let (head, read, stream) = head(sent, &file, line).map_err(failed)?;
     if has_nodes && read.is_some() {
         let whole = Arc::new(Source { file, stream, index: 0, embed: None, via: Vec::new() });
         // Helm 3 sends its hooks past them.
@@ -145,6 +152,17 @@ fn document(
     }
     let (source, range) = (Arc::clone(source), range.clone());
     Ok(ManifestDocument { source, text, range, head, node, defect, hook: None })
+}
+
+/// What Helm reads of a document, and what it was read from.
+fn head(
+    text: Arc<str>,
+    file: &FilePath,
+    line: HelmLine,
+) -> Result<(Head, Option<Node>, Arc<Stream>), String> {
+    let stream = Arc::new(Stream::of(text));
+    let read = read_kept(stream.clone(), file.clone(), Some(Head::keeps))?;
+    Ok((Head::read(read.as_ref(), line)?, read, stream))
 }
 
 /// The text of a document as a post-renderer of helm-controller gets it: what it ends in decides

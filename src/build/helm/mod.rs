@@ -47,6 +47,7 @@ mod manifest;
 mod metadata;
 mod objects;
 mod origins;
+mod outline;
 mod print;
 mod readers;
 mod reads;

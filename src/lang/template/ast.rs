@@ -1,5 +1,6 @@
 //! What a template is made of. Every node has the bytes that it stands on.
 
+use smallvec::SmallVec;
 use std::fmt::{self, Display, Write as _};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -77,13 +78,32 @@ pub(super) struct Branch {
     pub(super) assigns: Box<[Arc<str>]>,
 }
 
-/// Commands joined by `|`, perhaps declared to variables.
+/// Commands joined by `|`, perhaps declared to variables. Nearly all have one, which lies
+/// here: whoever runs a template waits for each piece of memory that he comes to first.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
     pub(super) place: NodePlace,
-    pub(super) declares: Box<[Arc<str>]>,
+    pub(super) commands: SmallVec<[Command; 1]>,
+    pub(super) declared: Option<Box<Declared>>,
+}
+
+/// Variables that a pipe declares, or assigns to.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) names: Box<[Arc<str>]>,
     pub(super) is_assign: bool,
-    pub(super) commands: Box<[Command]>,
+}
+
+impl Pipe {
+    /// The variables that it declares, or assigns to.
+    pub(super) fn declares(&self) -> &[Arc<str>] {
+        self.declared.as_ref().map_or(&[], |declared| &declared.names)
+    }
+
+    /// Whether it assigns to variables that are declared before.
+    pub(super) fn is_assign(&self) -> bool {
+        self.declared.as_ref().is_some_and(|declared| declared.is_assign)
+    }
 }
 
 /// A function, method, field or value with its arguments; never empty.
@@ -260,11 +280,11 @@ impl Display for Command {
 
 impl Display for Pipe {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.declares.is_empty() {
-            for (index, name) in self.declares.iter().enumerate() {
+        if !self.declares().is_empty() {
+            for (index, name) in self.declares().iter().enumerate() {
                 write!(out, "{}{name}", if index > 0 { ", " } else { "" })?;
             }
-            out.write_str(if self.is_assign { " = " } else { " := " })?;
+            out.write_str(if self.is_assign() { " = " } else { " := " })?;
         }
         for (index, command) in self.commands.iter().enumerate() {
             write!(out, "{}{command}", if index > 0 { " | " } else { "" })?;

@@ -224,7 +224,7 @@ impl<'t> Walk<'t> {
         if pipe.commands.len() > 1 {
             value = None;
         }
-        let paths: Vec<Option<Path>> = match (declared, pipe.declares.len()) {
+        let paths: Vec<Option<Path>> = match (declared, pipe.declares().len()) {
             (Declared::Element, 2) => {
                 let key = value.clone().map(|path| with(path, PathStep::Key));
                 vec![key, value.clone().map(element)]
@@ -232,8 +232,8 @@ impl<'t> Walk<'t> {
             (Declared::Element, _) => vec![value.clone().map(element)],
             (Declared::Whole, _) => vec![value.clone()],
         };
-        for (name, path) in pipe.declares.iter().zip(paths) {
-            match self.vars.find_mut(name).filter(|_| pipe.is_assign) {
+        for (name, path) in pipe.declares().iter().zip(paths) {
+            match self.vars.find_mut(name).filter(|_| pipe.is_assign()) {
                 Some(known) => *known = path,
                 None => self.vars.push(name.clone(), path),
             }

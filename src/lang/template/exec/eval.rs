@@ -20,8 +20,8 @@ impl Execution {
             value = Some(next.stored());
         }
         let value = value.unwrap_or_else(Val::nil);
-        for name in &*pipe.declares {
-            if !pipe.is_assign {
+        for name in pipe.declares() {
+            if !pipe.is_assign() {
                 frame.vars.push(name.clone(), value.clone());
             } else if !self.assign(frame, name, value.clone()) {
                 return Err(frame.fault(format!("undefined variable: {name}")));

@@ -194,7 +194,7 @@ impl Execution {
             Node::Text(place, span) => self.static_text(frame, *place, *span)?,
             Node::Action(place, pipe) => {
                 let value = self.pipeline(frame, dot, pipe)?;
-                if pipe.declares.is_empty() {
+                if pipe.declared.is_none() {
                     frame.at = At::Node(node);
                     self.print(frame, *place, &value)?;
                 }
@@ -393,7 +393,7 @@ impl Execution {
         Ok(match &value.kind {
             Kind::Nil | Kind::Null => Box::new(std::iter::empty()),
             Kind::Int(count, ty) => {
-                if branch.pipe.declares.len() > 1 {
+                if branch.pipe.declares().len() > 1 {
                     return Err(
                         frame.fault(format!("can't use {count} to iterate over more than one variable"))
                     );
@@ -431,15 +431,15 @@ impl Execution {
     }
 
     fn set_loop_variables(&mut self, frame: &mut Frame<'_>, pipe: &Pipe, key: Val, item: &Val) {
-        let [first, ..] = &*pipe.declares else {
+        let [first, ..] = pipe.declares() else {
             return;
         };
-        let count = pipe.declares.len();
-        if pipe.is_assign {
+        let count = pipe.declares().len();
+        if pipe.is_assign() {
             let one = if count > 1 { key } else { item.clone() };
             self.assign(frame, first, one);
             if count > 1 {
-                self.assign(frame, &pipe.declares[1], item.clone());
+                self.assign(frame, &pipe.declares()[1], item.clone());
             }
             return;
         }

@@ -1,7 +1,7 @@
 //! Pipelines: declarations, commands and their operands.
 
 use super::{DEPTH_LIMIT, Parser, Result, behind};
-use crate::lang::template::ast::{Chain, Command, Literal, Number, Pipe, Span, Term, TermKind};
+use crate::lang::template::ast::{Chain, Command, Declared, Literal, Number, Pipe, Span, Term, TermKind};
 use crate::lang::template::lex::{Item, Kind};
 use crate::lang::template::number;
 use crate::lang::template::quote::{go_quote, unquote};
@@ -40,7 +40,7 @@ impl Parser<'_> {
             let item = self.next_non_space();
             match item.kind {
                 kind if kind == end => {
-                    pipe.commands = behind(&mut self.memory.open.commands, start);
+                    pipe.commands = self.memory.open.commands.drain(start..).collect();
                     self.check_pipeline(&pipe, context)?;
                     let last = pipe.commands.last().map(|command| self.span(command.place));
                     self.close(pipe.place, last.unwrap_or(first.span));
@@ -69,6 +69,7 @@ impl Parser<'_> {
 
     fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<()> {
         let mut declares: SmallVec<[Arc<str>; 2]> = SmallVec::new();
+        let mut is_assign = false;
         loop {
             let variable = self.peek_non_space();
             if variable.kind != Kind::Variable {
@@ -80,9 +81,9 @@ impl Parser<'_> {
             let name = self.interned(self.value(&variable));
             match next.kind {
                 Kind::Assign | Kind::Declare => {
-                    pipe.is_assign = next.kind == Kind::Assign;
+                    is_assign = next.kind == Kind::Assign;
                     self.next_non_space();
-                    if let (true, Some(assigns)) = (pipe.is_assign, self.assigns.last_mut()) {
+                    if let (true, Some(assigns)) = (is_assign, self.assigns.last_mut()) {
                         assigns.push(name.clone());
                     }
                     declares.push(name.clone());
@@ -110,7 +111,9 @@ impl Parser<'_> {
                 }
             }
         }
-        pipe.declares = declares.into_iter().collect();
+        if !declares.is_empty() {
+            pipe.declared = Some(Box::new(Declared { names: declares.into_iter().collect(), is_assign }));
+        }
         Ok(())
     }
 

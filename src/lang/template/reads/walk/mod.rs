@@ -293,7 +293,7 @@ impl<'p> ReadsWalk<'p> {
             }
             Node::Action(_, pipe) => {
                 let value = self.pipe(pipe, dot);
-                if pipe.declares.is_empty() {
+                if pipe.declared.is_none() {
                     self.print(&value);
                 }
             }
@@ -468,9 +468,9 @@ impl<'p> ReadsWalk<'p> {
     }
 
     fn loop_variables(&mut self, pipe: &Pipe, keys: &Val, items: &Val) {
-        let vals: &[&Val] = if pipe.declares.len() > 1 { &[keys, items] } else { &[items] };
-        for (name, val) in pipe.declares.iter().zip(vals) {
-            self.declare(name, (*val).clone(), pipe.is_assign);
+        let vals: &[&Val] = if pipe.declares().len() > 1 { &[keys, items] } else { &[items] };
+        for (name, val) in pipe.declares().iter().zip(vals) {
+            self.declare(name, (*val).clone(), pipe.is_assign());
         }
     }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 impl ReadsWalk<'_> {
     pub(super) fn pipe(&mut self, pipe: &Pipe, dot: &Val) -> Val {
         let value = self.commands(pipe, dot);
-        for name in &*pipe.declares {
-            self.declare(name, value.clone(), pipe.is_assign);
+        for name in pipe.declares() {
+            self.declare(name, value.clone(), pipe.is_assign());
         }
         value
     }

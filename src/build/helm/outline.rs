@@ -1,0 +1,483 @@
+//! The outline of a document in plain YAML: keys and values on lines, as nearly all that charts
+//! write. Helm reads four fields of a document and refuses what is no YAML; to find that out by
+//! the whole of the language takes most of a render that writes definitions of megabytes.
+//!
+//! Here a document is gone through by its lines, by rules narrower than YAML's. Whatever they
+//! leave open (tabs, anchors, tags, quotes of several lines, keys that are no plain words) is
+//! not judged.
+
+/// Collections in one another, above which nothing is judged.
+const DEPTH: usize = 64;
+/// Bytes of a key, above which nothing is judged.
+const KEY: usize = 128;
+/// Keys of a map up to which each is compared with each.
+const FEW: usize = 12;
+
+/// The entries of the top level whose keys are `wanted`, as text, of a document that
+/// `sigs.k8s.io/yaml` surely takes; nothing where that is not sure.
+pub(super) fn outline(text: &str, wanted: impl Fn(&str) -> bool) -> Option<String> {
+    // Without an end before the last byte, so that many are looked at in one step.
+    if text.bytes().fold(false, |found, byte| found | !matches!(byte, b' '..=b'~' | b'\n' | b'\t' | 0x80..)) {
+        return None;
+    }
+    if !text.is_ascii() && text.chars().any(is_special) {
+        return None;
+    }
+    let mut outline = Outline { text, at: 0, open: Vec::new(), keys: Vec::new(), waits: None, plain: None };
+    let (mut found, mut begin) = (String::new(), None);
+    while let Some((start, line)) = outline.line() {
+        let key = outline.content(line)?;
+        if let Some(key) = key.filter(|_| outline.open.len() == 1) {
+            if let Some(begin) = begin.take() {
+                found.push_str(&text[begin..start]);
+            }
+            begin = wanted(key).then_some(start);
+        }
+    }
+    while !outline.open.is_empty() {
+        outline.leave()?;
+    }
+    if let Some(begin) = begin {
+        found.push_str(&text[begin..]);
+    }
+    Some(found)
+}
+
+/// Characters that end lines, or that go-yaml refuses.
+fn is_special(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// A map or a list that is not at its end.
+struct Open {
+    indent: usize,
+    is_list: bool,
+    /// How many keys stood before its own.
+    keys: usize,
+}
+
+struct Outline<'t> {
+    text: &'t str,
+    /// The first byte that was not read.
+    at: usize,
+    open: Vec<Open>,
+    /// Keys of all open maps.
+    keys: Vec<&'t str>,
+    /// The indent of a map whose last key waits for its value.
+    waits: Option<usize>,
+    /// The indent around a plain text that may go on.
+    plain: Option<usize>,
+}
+
+impl<'t> Outline<'t> {
+    /// The next line, and where it begins.
+    fn line(&mut self) -> Option<(usize, &'t str)> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        self.at = (start + end + 1).min(self.text.len());
+        Some((start, &rest[..end]))
+    }
+
+    /// Takes in a line outside of block scalars; its key, where it begins with one.
+    fn content(&mut self, line: &'t str) -> Option<Option<&'t str>> {
+        let rest = line.trim_start_matches(' ');
+        let indent = line.len() - rest.len();
+        let rest = rest.trim_end_matches(' ');
+        if rest.is_empty() {
+            return Some(None);
+        }
+        if rest.contains('\t') {
+            return None;
+        }
+        if rest.starts_with('#') {
+            self.plain = None;
+            return Some(None);
+        }
+        if self.plain.is_some_and(|around| indent > around) {
+            return is_plain(rest).then_some(None);
+        }
+        self.plain = None;
+        let is_item = is_item(rest);
+        match self.waits.take() {
+            // A value on a line of its own.
+            Some(of) if indent > of && !is_item && entry(rest).is_none() => {
+                return self.scalar(rest, of).map(|()| None);
+            }
+            Some(of) if indent > of || indent == of && is_item => self.enter(indent, is_item)?,
+            None if self.open.is_empty() && indent == 0 && !is_item => self.enter(0, false)?,
+            _ => {}
+        }
+        self.close(indent)?;
+        if self.open.last().is_some_and(|open| open.is_list) && !is_item {
+            // A list as deep as the map that it is a value of.
+            self.leave()?;
+        }
+        let fits = |open: &&Open| open.indent == indent && open.is_list == is_item;
+        self.open.last().filter(fits)?;
+        self.item(indent, rest)
+    }
+
+    /// What stands behind the indent: items of lists in one another, then an entry or a text.
+    fn item(&mut self, mut indent: usize, mut rest: &'t str) -> Option<Option<&'t str>> {
+        let mut is_in_list = false;
+        while is_item(rest) {
+            let inner = rest[1..].trim_start_matches(' ');
+            if is_in_list {
+                self.enter(indent, true)?;
+            }
+            indent += rest.len() - inner.len();
+            (rest, is_in_list) = (inner, true);
+        }
+        let Some((key, value)) = entry(rest) else {
+            // What holds the text is the list, a column or more before it.
+            let around = self.open.last().filter(|_| is_in_list)?.indent;
+            return self.scalar(rest, around).map(|()| None);
+        };
+        if is_in_list {
+            self.enter(indent, false)?;
+        }
+        self.keys.push(key);
+        if value.is_empty() || value.starts_with('#') {
+            self.waits = Some(indent);
+        } else {
+            self.scalar(value, indent)?;
+        }
+        Some(Some(key))
+    }
+
+    fn enter(&mut self, indent: usize, is_list: bool) -> Option<()> {
+        self.open.push(Open { indent, is_list, keys: self.keys.len() });
+        (self.open.len() <= DEPTH).then_some(())
+    }
+
+    /// Leaves what is deeper than an indent.
+    fn close(&mut self, indent: usize) -> Option<()> {
+        while self.open.last().is_some_and(|open| open.indent > indent) {
+            self.leave()?;
+        }
+        Some(())
+    }
+
+    /// Leaves the innermost collection; nothing where a key stands in it twice.
+    fn leave(&mut self) -> Option<()> {
+        let open = self.open.pop()?;
+        let keys = &mut self.keys[open.keys..];
+        let is_twice = if keys.len() <= FEW {
+            (1..keys.len()).any(|at| keys[..at].contains(&keys[at]))
+        } else {
+            keys.sort_unstable();
+            keys.windows(2).any(|two| two[0] == two[1])
+        };
+        self.keys.truncate(open.keys);
+        (!is_twice).then_some(())
+    }
+
+    /// A value on the line of its key or item; `around` is the indent of what holds it.
+    fn scalar(&mut self, text: &'t str, around: usize) -> Option<()> {
+        match text.as_bytes() {
+            [quote @ (b'"' | b'\''), ..] => self.quoted(&text[1..], *quote, around),
+            b"{}" | b"[]" => Some(()),
+            [b'[', ..] => flow_list(text),
+            b"|" | b"|-" | b"|+" | b">" | b">-" | b">+" => self.block(around),
+            _ => {
+                let (text, has_comment) = match text.find(" #") {
+                    Some(at) => (text[..at].trim_end_matches(' '), true),
+                    None => (text, false),
+                };
+                self.plain = (!has_comment).then_some(around);
+                (starts_plain(text) && is_plain(text) && is_finite(text)).then_some(())
+            }
+        }
+    }
+
+    /// The rest of a text in quotes, and the lines that it goes on for.
+    fn quoted(&mut self, mut text: &'t str, quote: u8, around: usize) -> Option<()> {
+        loop {
+            if let Some(end) = quote_end(text, quote)? {
+                return ends(text, end);
+            }
+            let (_, line) = self.line()?;
+            text = line.trim_start_matches(' ');
+            if !text.is_empty() && line.len() - text.len() <= around || text.contains('\t') {
+                return None;
+            }
+        }
+    }
+
+    /// The lines of a block scalar.
+    fn block(&mut self, around: usize) -> Option<()> {
+        let (mut indent, mut blank) = (None, 0);
+        loop {
+            let before = self.at;
+            let Some((_, line)) = self.line() else { return Some(()) };
+            let rest = line.trim_start_matches(' ');
+            let spaces = line.len() - rest.len();
+            let of_block = indent.unwrap_or_else(|| spaces.max(around + 1));
+            if rest.is_empty() {
+                blank = blank.max(spaces);
+                continue;
+            }
+            if spaces < of_block {
+                self.at = before;
+                return (!rest.starts_with('\t')).then_some(());
+            }
+            if indent.is_none() && (blank > spaces || rest.starts_with('\t')) {
+                return None;
+            }
+            indent = Some(of_block);
+        }
+    }
+}
+
+fn is_item(text: &str) -> bool {
+    text == "-" || text.starts_with("- ")
+}
+
+/// The key and the value of an entry, both as text.
+fn entry(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    let (key, behind) = match bytes.first()? {
+        quote @ (b'"' | b'\'') => {
+            let end = 1 + memchr::memchr(*quote, &bytes[1..])?;
+            let key = &text[1..end];
+            (!key.contains('\\') && key != "<<" && bytes.get(end + 1) != Some(quote)).then_some(())?;
+            (key, &text[end + 1..])
+        }
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
+            let is_of_key =
+                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'$');
+            let end = bytes.iter().position(|byte| !is_of_key(byte))?;
+            let key = &text[..end];
+            (!is_word_of_yaml(key)).then_some(())?;
+            (key, &text[end..])
+        }
+        _ => return None,
+    };
+    let value = behind.strip_prefix(':')?;
+    (key.len() <= KEY && (value.is_empty() || value.starts_with(' '))).then_some(())?;
+    Some((key, value.trim_start_matches(' ')))
+}
+
+/// Whether YAML reads a word as something else than a text.
+fn is_word_of_yaml(word: &str) -> bool {
+    const WORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
+    word.len() <= 5 && WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Whether a plain text may begin so.
+fn starts_plain(text: &str) -> bool {
+    match text.as_bytes() {
+        [b'-' | b'?' | b':', behind, ..] => *behind != b' ',
+        [first, ..] => {
+            first.is_ascii_alphanumeric()
+                || *first >= 0x80
+                || matches!(
+                    first,
+                    b'_' | b'/' | b'$' | b'(' | b'~' | b'^' | b';' | b'\\' | b'+' | b'.' | b'='
+                )
+        }
+        [] => false,
+    }
+}
+
+/// Whether a plain text goes on to the end of its line, and is no key.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends_key = |at: usize| bytes.get(at + 1).is_none_or(|behind| *behind == b' ');
+    !memchr::memchr_iter(b':', bytes).any(ends_key) && !text.contains(" #")
+}
+
+/// JSON has no words for numbers without end.
+fn is_finite(text: &str) -> bool {
+    let number = text.trim_start_matches(['+', '-']);
+    match number.as_bytes().first() {
+        Some(b'.') => !matches!(&*number.to_ascii_lowercase(), ".inf" | ".nan"),
+        Some(b'0'..=b'9') => !number.parse().is_ok_and(f64::is_infinite),
+        _ => true,
+    }
+}
+
+/// Whether nothing but a comment stands behind a part of a line.
+fn ends(text: &str, end: usize) -> Option<()> {
+    let behind = &text[end..];
+    (behind.is_empty() || behind.starts_with(' ') && behind.trim_start_matches(' ').starts_with('#'))
+        .then_some(())
+}
+
+/// Where the quotes around a text end, if on this line; nothing where its signs are not judged.
+fn quote_end(text: &str, quote: u8) -> Option<Option<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        let sign = if quote == b'"' {
+            memchr::memchr2(b'"', b'\\', &bytes[at..])
+        } else {
+            memchr::memchr(quote, &bytes[at..])
+        };
+        let Some(sign) = sign else { return Some(None) };
+        at += sign;
+        match (bytes[at], bytes.get(at + 1)) {
+            // The line goes on behind its end.
+            (b'\\', None) => return Some(None),
+            (b'\\', Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'0')) | (b'\'', Some(b'\'')) => at += 2,
+            (b'\\', _) => return None,
+            _ => return Some(Some(at + 1)),
+        }
+    }
+}
+
+/// A list of texts between brackets, on one line.
+fn flow_list(text: &str) -> Option<()> {
+    let mut rest = &text[1..];
+    loop {
+        rest = rest.trim_start_matches(' ');
+        let end = match rest.as_bytes().first()? {
+            quote @ (b'"' | b'\'') => 1 + quote_end(&rest[1..], *quote)??,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' => {
+                let is_of_word =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-');
+                let end = rest.as_bytes().iter().position(|byte| !is_of_word(byte))?;
+                is_finite(&rest[..end]).then_some(end)?
+            }
+            _ => return None,
+        };
+        rest = rest[end..].trim_start_matches(' ');
+        match rest.as_bytes().first()? {
+            b',' => rest = &rest[1..],
+            b']' => return ends(rest, 1),
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outline;
+    use crate::lang::template::document;
+    use crate::lang::yaml::emit::to_json;
+
+    fn keeps(key: &str) -> bool {
+        matches!(&*key.to_lowercase(), "apiversion" | "kind" | "metadata")
+    }
+
+    #[test]
+    fn what_helm_reads_is_in_the_outline() {
+        let text = "# a\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    kind: x\n    \tb\n  c: it's\n    long\n  \
+                    l: [a, \"b\"]\nmetadata:\n  name: a # b\n  annotations:\n    a/b: \"c\"\nspec:\n- name: a\n  \
+                    args:\n  - --x\n  - - y\n- 'b'\n";
+        let expected =
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # b\n  annotations:\n    a/b: \"c\"\n";
+        assert_eq!(outline(text, keeps).as_deref(), Some(expected));
+    }
+
+    /// Lines as they are and as they are not to be, in any order and depth: what the outline
+    /// takes sigs.k8s.io/yaml takes too, with the same in it.
+    #[test]
+    fn whatever_it_takes_is_yaml() {
+        const LINES: [&str; 72] = [
+            "a: b",
+            "a:",
+            "b:",
+            "c: d",
+            "- a",
+            "- a: b",
+            "- a:",
+            "-",
+            "- - a",
+            "a: |",
+            "a: >-",
+            "b: |+",
+            "text",
+            "text: more",
+            "text #c",
+            "# c",
+            "",
+            "   ",
+            "a: 'b'",
+            "a: 'b",
+            "a: \"b\\n\"",
+            "a: \"b",
+            "\"a\": b",
+            "'b': c",
+            "a: [a, 'b']",
+            "a: [a",
+            "a: {}",
+            "a: {b: c}",
+            "a: &b c",
+            "a: *b",
+            "a: !!int b",
+            "<<: a",
+            "y: a",
+            "a: .nan",
+            "a: 1e999",
+            "a: -1",
+            "a: - b",
+            "a: b: c",
+            "a: b:",
+            "a : b",
+            "a:b",
+            "---",
+            "...",
+            "kind: A",
+            "\tkind: A",
+            "  \ta",
+            "a: b\tc",
+            "Kind: B",
+            "metadata:",
+            "name: x",
+            "annotations:",
+            "a: b # c",
+            "? a",
+            "a: 'b' # c",
+            "- 'b'",
+            "a: é\u{2028}",
+            "a: é",
+            "1: a",
+            "b'",
+            "b\"",
+            "a: 'b ''c'",
+            "it''s: 'b",
+            "'' c'",
+            "a: \"b\\",
+            "\\\" c\"",
+            "{}",
+            "[]",
+            "|",
+            "- =",
+            "a: :b",
+            "a: =",
+            "a: 9e99999x",
+        ];
+        let mut state = 1_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        let mut taken = 0;
+        for _ in 0..60_000 {
+            let mut text = String::from("kind: A\n");
+            for _ in 0..next(9) {
+                text.push_str(&" ".repeat([0, 0, 2, 2, 4, 1, 3, 6][next(8)]));
+                // The first are the most ordinary.
+                let below = [8, 18, LINES.len()][next(3)];
+                text.push_str(LINES[next(below)]);
+                text.push('\n');
+            }
+            let Some(found) = outline(&text, keeps) else { continue };
+            taken += 1;
+            let whole = document(&text);
+            let whole = whole.unwrap_or_else(|why| panic!("{text}\n{why}")).expect("a document");
+            let part = document(&found).expect("YAML").expect("a document");
+            for entry in whole.get_ref().entries().filter(|entry| keeps(&entry.key)) {
+                let other = part.get_ref().get(&entry.key).expect("the key");
+                assert_eq!(to_json(entry.value).unwrap(), to_json(other).unwrap(), "{text}");
+            }
+            assert!(part.get_ref().entries().all(|entry| keeps(&entry.key)), "{text}");
+        }
+        assert!(taken > 4_000, "{taken}");
+    }
+}
