@@ -192,10 +192,20 @@ fn other_files(context: &Context<'_>, all: &BTreeMap<String, Configuration>, rep
             let is_wanted = |keys: &[String]| {
                 found.iter().all(|(_, rule)| rule.selection.as_ref().is_some_and(|own| own.encrypts(keys)))
             };
-            let open = leaves(root).into_iter().find(|(keys, value)| {
-                let text = value.text().unwrap_or_default();
+            let leaves = leaves(root);
+            let text = |value: &NodeRef<'_>| value.text().unwrap_or_default().into_owned();
+            // `<NAME>` somewhere: a pattern that others are written by.
+            if leaves.iter().any(|(_, value)| text(value).trim_start().starts_with('<')) {
+                continue;
+            }
+            let is_open = |(keys, value): &&(Vec<String>, NodeRef<'_>)| {
+                let text = text(value);
                 !text.is_empty() && !is_encrypted(&text) && !is_filled_in(&text) && is_wanted(keys)
-            });
+            };
+            // What it is called says less than what it holds.
+            let is_name = |keys: &[String]| matches!(&*keys[0], "apiVersion" | "kind" | "metadata");
+            let open = || leaves.iter().filter(is_open);
+            let open = open().find(|(keys, _)| !is_name(keys)).or_else(|| open().next());
             let Some((keys, location)) = open.and_then(|(keys, value)| Some((keys, value.location()?)))
             else {
                 continue;
