@@ -4,7 +4,8 @@
 //! again by go-yaml (`kustomize/kustomize_varsub.go`).
 
 use super::{appliers, title};
-use crate::build::substitute::ProblemKind;
+use crate::build::substitute::{ProblemKind, SubstitutionProblem};
+use crate::lang::yaml::Location;
 use crate::lint::{Check, FixAvailability, Group, Level, ObjectView, Reporter, Rule};
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,11 +34,22 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             ProblemKind::Malformed { message, text } => {
                 ("malformed expression".to_owned(), message.clone(), instead_of(text).to_owned())
             }
-            ProblemKind::BrokenYaml { message } => (
-                "broken YAML after substitution".to_owned(),
-                message.clone(),
-                "put the value in a block scalar, or keep `: `, ` #` and brackets out of it".to_owned(),
-            ),
+            ProblemKind::BrokenYaml { message } => {
+                let what = "broken YAML after substitution".to_owned();
+                match undefined_in(&location, &effective.problems) {
+                    Some(name) => (
+                        what,
+                        format!("`{name}` is not defined, so that nothing stands in its place; {message}"),
+                        format!("define `{name}`, or give it a default: ${{{name}:-…}}"),
+                    ),
+                    None => (
+                        what,
+                        message.clone(),
+                        "put the value in a block scalar, or keep `: `, ` #` and brackets out of it"
+                            .to_owned(),
+                    ),
+                }
+            }
             ProblemKind::Failed { message } => (
                 "substitution fails".to_owned(),
                 message.clone(),
@@ -56,6 +68,16 @@ fn check(view: &ObjectView<'_>, report: &mut Reporter<'_>) {
             .object(view.id)
             .field(problem.pointer.clone(), text);
     }
+}
+
+/// A variable of a value that nothing defines.
+fn undefined_in<'p>(value: &Location, problems: &'p [SubstitutionProblem]) -> Option<&'p str> {
+    problems.iter().find_map(|problem| {
+        let ProblemKind::Undefined { name } = &problem.kind else { return None };
+        let within = problem.location.as_ref()?;
+        let is_within = within.file == value.file && value.start <= within.start && within.end <= value.end;
+        is_within.then_some(&**name)
+    })
 }
 
 /// What to write instead of a malformed expression.
