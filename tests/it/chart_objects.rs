@@ -371,3 +371,53 @@ fn a_kustomization_that_does_not_build_may_move_what_lies_beside_it() {
     assert_eq!(told(None), 1);
     assert_eq!(told(Some("namespace: home\nresources: [web.yaml, claim.yaml]\npatches: [a.yaml]\n")), 0);
 }
+
+/// Of a variable of an encrypted Secret the text is hidden that holds it: not its name, not what
+/// was only decided by it, and not what stands beside it.
+#[test]
+fn what_a_secret_only_decided_is_shown() {
+    const TEMPLATE: &str = "\
+{{- $all := list }}
+{{- range $name, $value := .Values.env }}
+{{- $one := dict \"name\" $name }}
+{{- $_ := set $one \"value\" $value }}
+{{- $all = append $all $one }}
+{{- end }}
+{{- $env := list }}
+{{- range $all }}
+{{- if hasKey . \"value\" }}
+{{- if kindIs \"string\" .value }}
+{{- $env = append $env (dict \"name\" .name \"value\" (tpl .value $)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+apiVersion: example.com/v1
+kind: Example
+metadata: {name: web}
+env: {{- $env | toYaml | nindent 2 }}
+";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: secrets, namespace: flux-system}
+stringData: {SECRET_DOMAIN: 'ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]'}
+sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
+";
+    let values =
+        "    env:\n      A_LEVEL: info\n      URL: https://web.${SECRET_DOMAIN}\n      Z_LEVEL: debug\n";
+    let scratch = fleet(&[("a", TEMPLATE)], values, secret);
+    let path = "./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: secrets}]}";
+    let sync = SYNC.replace("./clusters/a, prune: true", path);
+    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+    let out = scratch.forebay(&["build", "--helm-release", "apps/web"]).out;
+    let env = out.split_once("env:\n").map(|(_, env)| env.lines().take(6).collect::<Vec<_>>());
+    let expected = [
+        "- name: A_LEVEL",
+        "  value: info",
+        "- name: URL",
+        "  value: '***'",
+        "- name: Z_LEVEL",
+        "  value: debug",
+    ];
+    assert_eq!(env.as_deref(), Some(&expected[..]), "{out}");
+}

@@ -4,7 +4,8 @@ use super::RenderedChart;
 use super::manifest::ManifestDocument;
 use crate::lang::template::{Flow, OutputPart, Place, TraceSource};
 use crate::lang::yaml::{
-    Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Tree, Value, Via, ViaKind, written_runs,
+    Built, Entry, FilePath, Holes, Location, Node, NodeRef, Origin, Places, Tree, Value, Via, ViaKind,
+    written_runs,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -238,7 +239,8 @@ impl Located<'_> {
             }
             found.push(template);
         }
+        let own = found.len();
         found.append(&mut decided);
-        Origin::of_all(found)
+        Origin::of_places(Places { all: found, own })
     }
 }

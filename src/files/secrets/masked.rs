@@ -3,7 +3,7 @@
 use super::finder::Finder;
 use super::{HiddenValue, is_secret};
 use crate::files::Snapshot;
-use crate::lang::yaml::{Node, NodeRef, emit, pointer_join, pointer_segments};
+use crate::lang::yaml::{Location, Node, NodeRef, emit, pointer_join, pointer_segments};
 use serde_json::Value;
 
 /// What stands in the place of a value.
@@ -73,8 +73,11 @@ fn mask_secret(node: &mut Node, pointer: &str) {
 
 /// Whether a scalar stands where a hidden value does, or came from there.
 fn is_hidden(leaf: NodeRef<'_>, snapshot: &Snapshot) -> bool {
-    leaf.location().is_some_and(|location| location.start < location.end && snapshot.hides(&location))
-        || leaf.origins().iter().any(|origin| origin.start < origin.end && snapshot.hides(origin))
+    let hides = |place: &Location| {
+        let text = || leaf.text().unwrap_or_default();
+        place.start < place.end && snapshot.hides(place) && !snapshot.shows(place, &text())
+    };
+    leaf.location().as_ref().is_some_and(hides) || leaf.own_origins().iter().any(hides)
 }
 
 fn any_hidden(node: NodeRef<'_>, snapshot: &Snapshot, depth: usize) -> bool {

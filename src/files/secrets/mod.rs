@@ -113,6 +113,12 @@ impl Regions {
         after > 0 && self.hidden[after - 1].end > start
     }
 
+    /// The hidden bytes that a range meets.
+    fn hidden_in(&self, start: u32, end: u32) -> Vec<Range<u32>> {
+        let first = self.hidden.partition_point(|range| range.end <= start);
+        self.hidden[first..].iter().take_while(|range| range.start < end).cloned().collect()
+    }
+
     /// The regions that a range meets.
     fn at(&self, start: u32, end: u32) -> impl Iterator<Item = &Region> {
         let after = self.list.partition_point(|region| region.extent.start <= end);
@@ -136,6 +142,13 @@ fn is_secret(kind: &str) -> bool {
 /// of what they change.
 static TELLING: LazyLock<[Finder<'_>; 3]> =
     LazyLock::new(|| ["ecret", "stringData", "/data"].map(Finder::new));
+
+/// Whether a text ends in a key of this name, with its colon.
+fn is_name_before(before: &str, name: &str) -> bool {
+    let key = before.trim_end().strip_suffix(':').map(|key| key.trim_end_matches(['"', '\'']));
+    let around = key.and_then(|key| key.strip_suffix(name));
+    around.is_some_and(|around| around.is_empty() || around.ends_with(['\n', ' ', '{', ',', '"', '\'']))
+}
 
 /// Whether a text may be about Secrets at all.
 fn may_hold(bytes: &[u8]) -> bool {
@@ -210,6 +223,30 @@ impl Snapshot {
             made || self.regions_in(file).hides(location.start, location.end)
         });
         here || location.via.iter().any(|via| self.hides(&via.location))
+    }
+
+    /// Whether a text that comes from a hidden place may be told all the same: it is the name that
+    /// the value has, or a map holds a hidden value, and the text stands in what is shown of it.
+    pub(crate) fn shows(&self, location: &Location, text: &str) -> bool {
+        /// Bytes of a place that are looked through for each text that comes from it.
+        const FEW: u32 = 64 << 10;
+        let Some(file) = self.find(&location.file).filter(|_| !text.is_empty()) else { return false };
+        let Some(stream) = self.blob(file).ok().and_then(|blob| blob.stream().cloned()) else { return false };
+        if is_name_before(stream.text.get(..location.start as usize).unwrap_or_default(), text) {
+            return true;
+        }
+        if self.made_of(file).is_some() || location.via.iter().any(|via| self.hides(&via.location)) {
+            return false;
+        }
+        let mut from = location.start;
+        let mut ends: Vec<Range<u32>> = self.regions_in(file).hidden_in(location.start, location.end);
+        ends.push(location.end..location.end);
+        location.end - location.start <= FEW
+            && ends.into_iter().any(|hidden| {
+                let shown = stream.text.get(from as usize..hidden.start.max(from) as usize);
+                from = hidden.end;
+                shown.is_some_and(|shown| shown.contains(text))
+            })
     }
 
     /// A text about a place without the hidden values of the Secret that the place

@@ -27,7 +27,7 @@ pub use known::Known;
 pub(crate) use lines::LineIndex;
 pub(crate) use location::Via;
 pub use location::{FilePath, Location, Tree, ViaKind, WorkPath};
-pub(crate) use node::{Built, Embed, EmbedPart, Entry, Map, Origin, Style};
+pub(crate) use node::{Built, Embed, EmbedPart, Entry, Map, Origin, Places, Style};
 pub use node::{EntryRef, Node, NodeKind, NodeRef, Source, Value};
 pub(crate) use parse::SyntaxError;
 pub use parse::SyntaxErrorKind;

@@ -366,7 +366,7 @@ fn is_chart_version(path: &str) -> bool {
 type ChangedField = (String, Value, Value);
 
 /// Fields that changed; an item of a keyed list that left and one that came in its place are
-/// told by what differs between them, where that is little.
+/// told by what differs between them, where that is little, and where they have anything in common.
 fn paired(fields: &[&Value]) -> Vec<ChangedField> {
     let text = |field: &Value| field["path"].as_str().unwrap_or_default().to_owned();
     let list = |path: &str| path.rsplit_once("/{").map(|(list, _)| list.to_owned());
@@ -394,7 +394,7 @@ fn paired(fields: &[&Value]) -> Vec<ChangedField> {
             (0..fields.len()).filter(|at| !used[*at] && fits(*at)).find_map(|at| {
                 let mut inner = Vec::new();
                 leaves(&path, &field["before"], &fields[at]["after"], &mut inner, 0);
-                (inner.len() <= PAIRED).then_some((at, inner))
+                (inner.len() <= PAIRED && inner.len() < scalars(&field["before"])).then_some((at, inner))
             })
         });
         match come {
@@ -415,6 +415,15 @@ fn paired(fields: &[&Value]) -> Vec<ChangedField> {
         }
     }
     out
+}
+
+/// How many scalars a value holds.
+fn scalars(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(scalars).sum(),
+        Value::Object(entries) => entries.values().map(scalars).sum(),
+        _ => 1,
+    }
 }
 
 /// A key that is gone while another came beside it with the same value below, as one field;

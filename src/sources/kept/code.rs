@@ -1,7 +1,9 @@
 //! Nodes, places and texts as bytes: each text and each list of places once.
 
 use crate::lang::yaml::emit::DEPTH_LIMIT;
-use crate::lang::yaml::{Built, Entry, FilePath, Holes, Location, Node, Origin, Tree, Value, Via, ViaKind};
+use crate::lang::yaml::{
+    Built, Entry, FilePath, Holes, Location, Node, Origin, Places, Tree, Value, Via, ViaKind,
+};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ pub(super) struct Writer {
     out: Vec<u8>,
     texts: FxHashMap<Arc<str>, u64>,
     files: FxHashMap<FilePath, u64>,
-    origins: FxHashMap<Arc<[Location]>, u64>,
+    origins: FxHashMap<Arc<Places>, u64>,
     /// Whether something was met that has no form here.
     is_lost: bool,
 }
@@ -123,22 +125,23 @@ impl Writer {
     }
 
     fn origin(&mut self, origin: Option<&Origin>) {
-        let locations: Arc<[Location]> = match origin {
+        let places = match origin {
             None => return self.number(0),
-            Some(Origin::Text(location)) => Arc::new([Location::clone(location)]),
-            Some(Origin::Several(locations)) => locations.clone(),
+            Some(Origin::Text(location)) => Arc::new(Places { all: vec![Location::clone(location)], own: 1 }),
+            Some(Origin::Several(places)) => places.clone(),
             Some(Origin::Token(..) | Origin::Styled(..)) => {
                 self.is_lost = true;
                 return;
             }
         };
-        if let Some(number) = self.origins.get(&locations) {
+        if let Some(number) = self.origins.get(&places) {
             return self.number(number + 2);
         }
         let number = self.origins.len() as u64;
-        self.origins.insert(locations.clone(), number);
+        self.origins.insert(places.clone(), number);
         self.number(1);
-        self.list(locations.iter(), Writer::location);
+        self.list(places.all.iter(), Writer::location);
+        self.number(places.own as u64);
     }
 
     /// A node that a chart made: none of its values is a token of a document.
@@ -301,7 +304,9 @@ impl<'b> RecordReader<'b> {
         match self.number()? {
             0 => Some(None),
             1 => {
-                let origin = Origin::of_all(self.list(RecordReader::location)?)?;
+                let all = self.list(RecordReader::location)?;
+                let own = usize::try_from(self.number()?).ok().filter(|own| *own <= all.len())?;
+                let origin = Origin::of_places(Places { all, own })?;
                 self.origins.push(origin.clone());
                 Some(Some(origin))
             }

@@ -103,9 +103,17 @@ pub enum Origin {
     /// A place in a text, of a value that is written in another style than there:
     /// in that of the value that it replaced.
     Styled(Arc<Location>, Style),
-    /// Several places, of a value that a template made: the one to change, then the
-    /// others in the order of their influence.
-    Several(Arc<[Location]>),
+    /// Several places, of a value that a template made.
+    Several(Arc<Places>),
+}
+
+/// The places of a value that a template made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Places {
+    /// The one to change, then the others in the order of their influence; never empty.
+    pub(crate) all: Vec<Location>,
+    /// How many of them the value comes from; the others decided that there is one.
+    pub(crate) own: usize,
 }
 
 /// How kustomize writes a node on its way. Other scalars can come out of it than
@@ -132,16 +140,22 @@ impl Origin {
                 source.location(token.start..token.end)
             }
             Origin::Text(location) | Origin::Styled(location, _) => (**location).clone(),
-            Origin::Several(locations) => locations[0].clone(),
+            Origin::Several(places) => places.all[0].clone(),
         }
     }
 
     /// All places that a value comes from, the one to change first.
-    pub fn of_all(mut locations: Vec<Location>) -> Option<Origin> {
-        match locations.len() {
+    pub fn of_all(all: Vec<Location>) -> Option<Origin> {
+        let own = all.len();
+        Origin::of_places(Places { all, own })
+    }
+
+    /// Of several places, if any.
+    pub(crate) fn of_places(mut places: Places) -> Option<Origin> {
+        match places.all.len() {
             0 => None,
-            1 => locations.pop().map(Origin::from),
-            _ => Some(Origin::Several(locations.into())),
+            1 => places.all.pop().map(Origin::from),
+            _ => Some(Origin::Several(Arc::new(places))),
         }
     }
 }

@@ -359,11 +359,22 @@ impl<'a> NodeRef<'a> {
     pub fn origins(self) -> Vec<Location> {
         match self {
             NodeRef::Built(built) => match &built.origin {
-                Some(Origin::Several(locations)) => locations.to_vec(),
+                Some(Origin::Several(places)) => places.all.clone(),
                 Some(origin) => vec![origin.location()],
                 None => Vec::new(),
             },
             NodeRef::Source(..) => self.location().into_iter().collect(),
+        }
+    }
+
+    /// As [`NodeRef::origins`], without those that only decided that there is a value.
+    pub(crate) fn own_origins(self) -> Vec<Location> {
+        match self {
+            NodeRef::Built(built) => match &built.origin {
+                Some(Origin::Several(places)) => places.all[..places.own].to_vec(),
+                _ => self.origins(),
+            },
+            NodeRef::Source(..) => self.origins(),
         }
     }
 
