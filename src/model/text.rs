@@ -15,6 +15,9 @@ pub enum Text {
     Unknown(String),
 }
 
+/// Why a value is not known of which nothing more is.
+pub(crate) const IN_THE_CLUSTER: &str = "known in the cluster only";
+
 impl Text {
     /// The text of a scalar as written, whatever its type; empty for
     /// collections. A `${…}` of a source is a hole: what Flux would make of it
@@ -24,7 +27,7 @@ impl Text {
             return Text::Holes(holes.clone());
         }
         if node.is_unknown() {
-            return Text::Unknown("known in the cluster only".to_owned());
+            return Text::Unknown(IN_THE_CLUSTER.to_owned());
         }
         let text = node.text().unwrap_or_default();
         match node {

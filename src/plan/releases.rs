@@ -10,6 +10,7 @@ use super::release_words::{
 use super::released::{added, changed};
 use super::{Effect, Pair, Placed, Side, chart_values};
 use crate::lang::text::{clean, counted};
+use crate::model::text::IN_THE_CLUSTER;
 use crate::model::{EffectKind, ObjectId, Severity};
 use crate::world::releases::Release;
 use serde_json::{Value, json};
@@ -311,11 +312,30 @@ impl<'w> Upgrade<'w> {
         all.dedup();
         if !all.is_empty() && !self.effects.is_empty() {
             host.details.insert("assumed".to_owned(), json!(all));
-            let more = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
-            host.consequences
-                .push(format!("not certain: it rests on what is not known here ({}{more})", all[0]));
+            let why = unknown_words(&all);
+            host.consequences.push(format!("not certain: it rests on what is not known here ({why})"));
         }
     }
+}
+
+/// What is not known, in a few words: schemas of a chart that name others elsewhere are many.
+fn unknown_words(all: &[&String]) -> String {
+    let (schemas, others): (Vec<&String>, Vec<&String>) =
+        all.iter().copied().partition(|why| why.starts_with("the schema "));
+    let mut words: Vec<String> = Vec::new();
+    if let Some(first) = others.first() {
+        words.push(if **first == IN_THE_CLUSTER { format!("a value {first}") } else { (*first).clone() });
+    }
+    match (schemas.as_slice(), others.len()) {
+        ([], _) => {}
+        ([only], 0) => words.push((*only).clone()),
+        (schemas, _) => words.push(format!("{} that the chart names", counted(schemas.len(), "schema"))),
+    }
+    let more = others.len().saturating_sub(1);
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
 }
 
 /// A release that is new: what its chart installs.
