@@ -3,8 +3,8 @@
 //! the whole of the language takes most of a render that writes definitions of megabytes.
 //!
 //! Here a document is gone through by its lines, by rules narrower than YAML's. Whatever they
-//! leave open (tabs, anchors, tags, quotes of several lines, keys that are no plain words) is
-//! not judged.
+//! leave open (anchors, tags, maps between braces, tabs but in block scalars, keys that are no
+//! plain words) is not judged.
 
 /// Collections in one another, above which nothing is judged.
 const DEPTH: usize = 64;

@@ -366,7 +366,8 @@ fn is_chart_version(path: &str) -> bool {
 type ChangedField = (String, Value, Value);
 
 /// Fields that changed; an item of a keyed list that left and one that came in its place are
-/// told by what differs between them, where that is little, and where they have anything in common.
+/// told by what differs between them, where that is little, and where they have anything in common:
+/// one that is a name alone has only that to change.
 fn paired(fields: &[&Value]) -> Vec<ChangedField> {
     let text = |field: &Value| field["path"].as_str().unwrap_or_default().to_owned();
     let list = |path: &str| path.rsplit_once("/{").map(|(list, _)| list.to_owned());
@@ -394,7 +395,9 @@ fn paired(fields: &[&Value]) -> Vec<ChangedField> {
             (0..fields.len()).filter(|at| !used[*at] && fits(*at)).find_map(|at| {
                 let mut inner = Vec::new();
                 leaves(&path, &field["before"], &fields[at]["after"], &mut inner, 0);
-                (inner.len() <= PAIRED && inner.len() < scalars(&field["before"])).then_some((at, inner))
+                let all = scalars(&field["before"]);
+                let has_rest = inner.len() < all || all == 1;
+                (inner.len() <= PAIRED && has_rest).then_some((at, inner))
             })
         });
         match come {
