@@ -143,11 +143,12 @@ fn is_secret(kind: &str) -> bool {
 static TELLING: LazyLock<[Finder<'_>; 3]> =
     LazyLock::new(|| ["ecret", "stringData", "/data"].map(Finder::new));
 
-/// Whether a text ends in a key of this name, with its colon.
-fn is_name_before(before: &str, name: &str) -> bool {
-    let key = before.trim_end().strip_suffix(':').map(|key| key.trim_end_matches(['"', '\'']));
-    let around = key.and_then(|key| key.strip_suffix(name));
-    around.is_some_and(|around| around.is_empty() || around.ends_with(['\n', ' ', '{', ',', '"', '\'']))
+/// Where a text ends in a key of this name, before its colon.
+fn name_before(before: &str, name: &str) -> Option<Range<u32>> {
+    let key = before.trim_end().strip_suffix(':')?.trim_end_matches(['"', '\'']);
+    let around = key.strip_suffix(name)?;
+    let is_whole = around.is_empty() || around.ends_with(['\n', ' ', '{', ',', '"', '\'']);
+    is_whole.then_some(around.len() as u32..key.len() as u32)
 }
 
 /// Whether a text may be about Secrets at all.
@@ -232,20 +233,29 @@ impl Snapshot {
         const FEW: u32 = 64 << 10;
         let Some(file) = self.find(&location.file).filter(|_| !text.is_empty()) else { return false };
         let Some(stream) = self.blob(file).ok().and_then(|blob| blob.stream().cloned()) else { return false };
-        if is_name_before(stream.text.get(..location.start as usize).unwrap_or_default(), text) {
+        let part =
+            |range: Range<u32>| stream.text.get(range.start as usize..range.end as usize).unwrap_or_default();
+        if self.made_of(file).is_some() {
+            return false;
+        }
+        let regions = self.regions_in(file);
+        // A value that is called what it is stays hidden.
+        let name = name_before(part(0..location.start), text)
+            .filter(|_| !part(location.start..location.end).contains(text));
+        if name.is_some_and(|name| !regions.hides(name.start, name.end)) {
             return true;
         }
-        if self.made_of(file).is_some() || location.via.iter().any(|via| self.hides(&via.location)) {
+        if location.via.iter().any(|via| self.hides(&via.location)) {
             return false;
         }
         let mut from = location.start;
-        let mut ends: Vec<Range<u32>> = self.regions_in(file).hidden_in(location.start, location.end);
+        let mut ends: Vec<Range<u32>> = regions.hidden_in(location.start, location.end);
         ends.push(location.end..location.end);
         location.end - location.start <= FEW
             && ends.into_iter().any(|hidden| {
-                let shown = stream.text.get(from as usize..hidden.start.max(from) as usize);
+                let shown = part(from..hidden.start.max(from));
                 from = hidden.end;
-                shown.is_some_and(|shown| shown.contains(text))
+                shown.contains(text)
             })
     }
 
