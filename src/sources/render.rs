@@ -564,11 +564,10 @@ fn are_one_refusal(
     one: &Result<helm::RenderedChart, RenderError>,
     other: &Result<helm::RenderedChart, RenderError>,
 ) -> bool {
-    let message = |result: &Result<_, RenderError>| match result {
-        Err(RenderError::Refused(refusal)) => Some(refusal.message.clone()),
-        _ => None,
-    };
-    message(one).is_some_and(|one| message(other) == Some(one))
+    match (one, other) {
+        (Err(RenderError::Refused(one)), Err(RenderError::Refused(other))) => one.message == other.message,
+        _ => false,
+    }
 }
 
 fn made(chart: &Chart, rendered: &helm::RenderedChart) -> ChartObjects {

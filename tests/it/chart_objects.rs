@@ -395,6 +395,7 @@ apiVersion: example.com/v1
 kind: Example
 metadata: {name: web}
 env: {{- $env | toYaml | nindent 2 }}
+keys: {{- keys .Values.env | sortAlpha | toYaml | nindent 2 }}
 ";
     let secret = "\
 apiVersion: v1
@@ -420,4 +421,5 @@ sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
         "  value: debug",
     ];
     assert_eq!(env.as_deref(), Some(&expected[..]), "{out}");
+    assert!(out.contains("keys:\n- A_LEVEL\n- URL\n- Z_LEVEL\n"), "{out}");
 }

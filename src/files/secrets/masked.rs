@@ -75,7 +75,7 @@ fn mask_secret(node: &mut Node, pointer: &str) {
 fn is_hidden(leaf: NodeRef<'_>, snapshot: &Snapshot) -> bool {
     let hides = |place: &Location| {
         let text = || leaf.text().unwrap_or_default();
-        place.start < place.end && snapshot.hides(place) && !snapshot.shows(place, &text())
+        place.start < place.end && snapshot.hides(place) && !snapshot.names(place, &text())
     };
     leaf.location().as_ref().is_some_and(hides) || leaf.own_origins().iter().any(hides)
 }

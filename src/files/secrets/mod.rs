@@ -113,12 +113,6 @@ impl Regions {
         after > 0 && self.hidden[after - 1].end > start
     }
 
-    /// The hidden bytes that a range meets.
-    fn hidden_in(&self, start: u32, end: u32) -> Vec<Range<u32>> {
-        let first = self.hidden.partition_point(|range| range.end <= start);
-        self.hidden[first..].iter().take_while(|range| range.start < end).cloned().collect()
-    }
-
     /// The regions that a range meets.
     fn at(&self, start: u32, end: u32) -> impl Iterator<Item = &Region> {
         let after = self.list.partition_point(|region| region.extent.start <= end);
@@ -226,37 +220,18 @@ impl Snapshot {
         here || location.via.iter().any(|via| self.hides(&via.location))
     }
 
-    /// Whether a text that comes from a hidden place may be told all the same: it is the name that
-    /// the value has, or a map holds a hidden value, and the text stands in what is shown of it.
-    pub(crate) fn shows(&self, location: &Location, text: &str) -> bool {
-        /// Bytes of a place that are looked through for each text that comes from it.
-        const FEW: u32 = 64 << 10;
-        let Some(file) = self.find(&location.file).filter(|_| !text.is_empty()) else { return false };
+    /// Whether a text that comes from a hidden value is the name that the value has, which is shown.
+    /// A value that is called what it is stays hidden.
+    pub(crate) fn names(&self, location: &Location, text: &str) -> bool {
+        let Some(file) = self.find(&location.file).filter(|file| self.made_of(file).is_none()) else {
+            return false;
+        };
         let Some(stream) = self.blob(file).ok().and_then(|blob| blob.stream().cloned()) else { return false };
         let part =
             |range: Range<u32>| stream.text.get(range.start as usize..range.end as usize).unwrap_or_default();
-        if self.made_of(file).is_some() {
-            return false;
-        }
-        let regions = self.regions_in(file);
-        // A value that is called what it is stays hidden.
         let name = name_before(part(0..location.start), text)
-            .filter(|_| !part(location.start..location.end).contains(text));
-        if name.is_some_and(|name| !regions.hides(name.start, name.end)) {
-            return true;
-        }
-        if location.via.iter().any(|via| self.hides(&via.location)) {
-            return false;
-        }
-        let mut from = location.start;
-        let mut ends: Vec<Range<u32>> = regions.hidden_in(location.start, location.end);
-        ends.push(location.end..location.end);
-        location.end - location.start <= FEW
-            && ends.into_iter().any(|hidden| {
-                let shown = part(from..hidden.start.max(from));
-                from = hidden.end;
-                shown.contains(text)
-            })
+            .filter(|_| !text.is_empty() && !part(location.start..location.end).contains(text));
+        name.is_some_and(|name| !self.regions_in(file).hides(name.start, name.end))
     }
 
     /// A text about a place without the hidden values of the Secret that the place

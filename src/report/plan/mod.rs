@@ -386,6 +386,7 @@ fn paired(fields: &[&Value]) -> Vec<ChangedField> {
         let is_gone = field["after"].is_null() && field["before"].is_object() && path.ends_with('}');
         let place = list(&path).filter(|_| is_gone);
         let come = place.and_then(|place| {
+            let all = scalars(&field["before"]);
             let fits = |at: usize| {
                 let other = text(fields[at]);
                 fields[at]["before"].is_null()
@@ -395,7 +396,6 @@ fn paired(fields: &[&Value]) -> Vec<ChangedField> {
             (0..fields.len()).filter(|at| !used[*at] && fits(*at)).find_map(|at| {
                 let mut inner = Vec::new();
                 leaves(&path, &field["before"], &fields[at]["after"], &mut inner, 0);
-                let all = scalars(&field["before"]);
                 let has_rest = inner.len() < all || all == 1;
                 (inner.len() <= PAIRED && has_rest).then_some((at, inner))
             })

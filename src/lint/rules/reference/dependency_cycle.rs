@@ -103,8 +103,8 @@ struct Wait<'g, 'a> {
     edge: &'g Edge<'a>,
 }
 
-/// What waits, numbered in the order of names, each with what it waits for; what waits for
-/// nothing itself closes no cycle and is left out.
+/// The objects that wait for others, by their numbers in the order of names, each with what it
+/// waits for. An object that waits for nothing closes no cycle and has no number.
 type Waits<'g, 'a> = Vec<Vec<Wait<'g, 'a>>>;
 
 /// All waits but those that an expression may let pass.

@@ -195,7 +195,7 @@ fn other_files(context: &Context<'_>, all: &BTreeMap<String, Configuration>, rep
             let leaves = leaves(root);
             let text = |value: &NodeRef<'_>| value.text().unwrap_or_default().into_owned();
             // `<NAME>` somewhere: a pattern that others are written by.
-            if leaves.iter().any(|(_, value)| text(value).trim_start().starts_with('<')) {
+            if leaves.iter().any(|(_, value)| names_a_gap(&text(value))) {
                 continue;
             }
             let is_open = |(keys, value): &&(Vec<String>, NodeRef<'_>)| {
@@ -221,6 +221,15 @@ fn other_files(context: &Context<'_>, all: &BTreeMap<String, Configuration>, rep
             finding.help(format!("run `sops encrypt --in-place {}` before it is committed", file.path));
         }
     }
+}
+
+/// Whether a text has a `<NAME>` in it, in capitals, for something else to be put there.
+fn names_a_gap(text: &str) -> bool {
+    text.split('<').skip(1).any(|behind| {
+        let name = behind.split_once('>').map_or("", |(name, _)| name);
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-' | b'0'..=b'9'))
+    })
 }
 
 /// An encrypted Secret of which the choice of keys leaves values in the open.
