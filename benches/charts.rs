@@ -3,7 +3,9 @@
 //!
 //! RELEASES is a file of lines of JSON, `{"chart": directory or archive, "name": …, "namespace": …,
 //! "values": {…}, "skipSchemas": …}`, the last where a schema of the chart names another host,
-//! which neither can ask. HELM is the helm to compare with, of the line 4.2, if any.
+//! which neither can ask. HELM is the helm to compare with, of the line 4.2, if any. With AGAIN,
+//! a number, all are rendered so often with their charts parsed, and nothing else is done: what a
+//! profiler is to see.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
@@ -185,12 +187,18 @@ fn compare() {
     };
     let cases = cases(&path);
     let mut found = in_process(&cases);
-    let start = Instant::now();
-    let store = Arc::new(Store::default());
-    for (case, chart, _) in &found {
-        black_box(printed(case, chart, &values(case, &store), Keep::Text));
+    let again = std::env::var("AGAIN").ok().and_then(|times| times.parse().ok());
+    for _ in 0..again.unwrap_or(1) {
+        let start = Instant::now();
+        let store = Arc::new(Store::default());
+        for (case, chart, _) in &found {
+            black_box(printed(case, chart, &values(case, &store), Keep::Text));
+        }
+        println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
     }
-    println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
+    if again.is_some() {
+        return;
+    }
     found.sort_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));
     origins(&found);
     let Ok(helm) = std::env::var("HELM") else { return };

@@ -3,13 +3,15 @@
 //! the whole of the language takes most of a render that writes definitions of megabytes.
 //!
 //! Here a document is gone through by its lines, by rules narrower than YAML's. Whatever they
-//! leave open (anchors, tags, maps between braces, tabs but in block scalars, keys that are no
-//! plain words) is not judged.
+//! leave open (anchors, tags, braces over several lines, tabs but in block scalars, keys that are
+//! no plain words) is not judged.
 
 /// Collections in one another, above which nothing is judged.
 const DEPTH: usize = 64;
 /// Bytes of a key, above which nothing is judged.
 const KEY: usize = 128;
+/// Collections in one another on one line, above which nothing is judged.
+const FLOW_DEPTH: usize = 16;
 /// Keys of a map up to which each is compared with each.
 const FEW: usize = 12;
 
@@ -165,14 +167,19 @@ impl<'t> Outline<'t> {
     /// Leaves the innermost collection; nothing where a key stands in it twice.
     fn leave(&mut self) -> Option<()> {
         let open = self.open.pop()?;
-        let keys = &mut self.keys[open.keys..];
+        self.forget(open.keys)
+    }
+
+    /// Forgets the keys of a map, which are all but the first; nothing where one stands there twice.
+    fn forget(&mut self, first: usize) -> Option<()> {
+        let keys = &mut self.keys[first..];
         let is_twice = if keys.len() <= FEW {
             (1..keys.len()).any(|at| keys[..at].contains(&keys[at]))
         } else {
             keys.sort_unstable();
             keys.windows(2).any(|two| two[0] == two[1])
         };
-        self.keys.truncate(open.keys);
+        self.keys.truncate(first);
         (!is_twice).then_some(())
     }
 
@@ -180,8 +187,10 @@ impl<'t> Outline<'t> {
     fn scalar(&mut self, text: &'t str, around: usize) -> Option<()> {
         match text.as_bytes() {
             [quote @ (b'"' | b'\''), ..] => self.quoted(&text[1..], *quote, around),
-            b"{}" | b"[]" => Some(()),
-            [b'[', ..] => flow_list(text),
+            [b'[' | b'{', ..] => {
+                let behind = self.flow(text, 0)?;
+                ends(text, text.len() - behind.len())
+            }
             b"|" | b"|-" | b"|+" | b">" | b">-" | b">+" => self.block(around),
             _ => {
                 let (text, has_comment) = match text.find(" #") {
@@ -205,6 +214,49 @@ impl<'t> Outline<'t> {
             if !text.is_empty() && line.len() - text.len() <= around || text.contains('\t') {
                 return None;
             }
+        }
+    }
+
+    /// What stands behind a value between brackets or braces, all of it on one line.
+    fn flow(&mut self, text: &'t str, depth: usize) -> Option<&'t str> {
+        let (open, mut rest) = (text.as_bytes().first()?, &text[1..]);
+        let end = if *open == b'{' { b'}' } else { b']' };
+        rest = rest.trim_start_matches(' ');
+        if *rest.as_bytes().first()? == end {
+            return Some(&rest[1..]);
+        }
+        let keys = self.keys.len();
+        loop {
+            if *open == b'{' {
+                let (key, behind) = key(rest)?;
+                let value = behind.strip_prefix(':')?;
+                // A key in quotes needs no space before its value.
+                (rest.starts_with('"') || value.starts_with(' ')).then_some(())?;
+                self.keys.push(key);
+                rest = value.trim_start_matches(' ');
+            }
+            rest = self.flow_value(rest, depth)?.trim_start_matches(' ');
+            let (sign, behind) = (*rest.as_bytes().first()?, &rest[1..]);
+            if sign == end {
+                self.forget(keys)?;
+                return Some(behind);
+            }
+            rest = behind.trim_start_matches(' ');
+            (sign == b',').then_some(())?;
+        }
+    }
+
+    /// What stands behind a value between brackets or braces.
+    fn flow_value(&mut self, text: &'t str, depth: usize) -> Option<&'t str> {
+        let bytes = text.as_bytes();
+        match bytes.first()? {
+            b'[' | b'{' if depth < FLOW_DEPTH => self.flow(text, depth + 1),
+            quote @ (b'"' | b'\'') => Some(&text[1 + quote_end(&text[1..], *quote)??..]),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' => {
+                let end = bytes.iter().position(|byte| !is_of_word(*byte))?;
+                is_finite(&text[..end]).then_some(&text[end..])
+            }
+            _ => None,
         }
     }
 
@@ -239,6 +291,13 @@ fn is_item(text: &str) -> bool {
 
 /// The key and the value of an entry, both as text.
 fn entry(text: &str) -> Option<(&str, &str)> {
+    let (key, behind) = key(text)?;
+    let value = behind.strip_prefix(':')?;
+    (value.is_empty() || value.starts_with(' ')).then_some((key, value.trim_start_matches(' ')))
+}
+
+/// The key that a text begins with, and what stands behind it.
+fn key(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     let (key, behind) = match bytes.first()? {
         quote @ (b'"' | b'\'') => {
@@ -257,9 +316,7 @@ fn entry(text: &str) -> Option<(&str, &str)> {
         }
         _ => return None,
     };
-    let value = behind.strip_prefix(':')?;
-    (key.len() <= KEY && (value.is_empty() || value.starts_with(' '))).then_some(())?;
-    Some((key, value.trim_start_matches(' ')))
+    (key.len() <= KEY).then_some((key, behind))
 }
 
 /// Whether YAML reads a word as something else than a text.
@@ -323,35 +380,18 @@ fn quote_end(text: &str, quote: u8) -> Option<Option<usize>> {
         match (bytes[at], bytes.get(at + 1)) {
             // The line goes on behind its end.
             (b'\\', None) => return Some(None),
-            (b'\\', Some(b'n' | b'"' | b'\\' | b't' | b'r' | b'/' | b'0')) | (b'\'', Some(b'\'')) => at += 2,
+            (b'\\', Some(b'n' | b'"' | b'\\' | b' ' | b't' | b'r' | b'/' | b'0')) | (b'\'', Some(b'\'')) => {
+                at += 2
+            }
             (b'\\', _) => return None,
             _ => return Some(Some(at + 1)),
         }
     }
 }
 
-/// A list of texts between brackets, on one line.
-fn flow_list(text: &str) -> Option<()> {
-    let mut rest = &text[1..];
-    loop {
-        rest = rest.trim_start_matches(' ');
-        let end = match rest.as_bytes().first()? {
-            quote @ (b'"' | b'\'') => 1 + quote_end(&rest[1..], *quote)??,
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' => {
-                let is_of_word =
-                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-');
-                let end = rest.as_bytes().iter().position(|byte| !is_of_word(byte))?;
-                is_finite(&rest[..end]).then_some(end)?
-            }
-            _ => return None,
-        };
-        rest = rest[end..].trim_start_matches(' ');
-        match rest.as_bytes().first()? {
-            b',' => rest = &rest[1..],
-            b']' => return ends(rest, 1),
-            _ => return None,
-        }
-    }
+/// Whether a byte is one of a plain word between brackets.
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-')
 }
 
 #[cfg(test)]
@@ -375,7 +415,7 @@ mod tests {
     }
 
     /// Of documents as they are, and as they are not to be; the first are the most ordinary.
-    const LINES: [&str; 72] = [
+    const LINES: [&str; 90] = [
         "a: b",
         "a:",
         "b:",
@@ -448,6 +488,24 @@ mod tests {
         "a: :b",
         "a: =",
         "a: 9e99999x",
+        "a: \"b \\ ",
+        "\\ c\"",
+        "a: {b: c, d: [e, {f: \"g\"}]}",
+        "- {\"a\":1,\"b\":{},\"c\":null}",
+        "- {'a':1}",
+        "a: {b:c}",
+        "a: {b: c, b: d}",
+        "a: {\"b\": c, b: d}",
+        "metadata: {\"name\":\"a\",\"labels\":{}}",
+        "a: {b}",
+        "a: {b: }",
+        "a: {b: c,}",
+        "a: {b: c: d}",
+        "a: {y: b}",
+        "a: [{a: b}, c: d]",
+        "a: {b: c} d",
+        "a: {b: 1e999}",
+        "a: {\"<<\": b}",
     ];
 
     /// Lines as they are and as they are not to be, in any order and depth: what the outline

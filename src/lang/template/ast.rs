@@ -1,37 +1,10 @@
 //! What a template is made of. Every node has the bytes that it stands on.
 
+use super::function::Function;
+use super::source::Span;
 use smallvec::SmallVec;
 use std::fmt::{self, Display, Write as _};
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-
-/// Bytes of a template's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// The first.
-    pub start: u32,
-    /// Behind the last.
-    pub end: u32,
-}
-
-impl Span {
-    pub(super) fn new(start: usize, end: usize) -> Span {
-        Span { start: start as u32, end: end as u32 }
-    }
-
-    pub(super) fn is_empty(self) -> bool {
-        self.start == self.end
-    }
-
-    /// As a range of bytes.
-    pub(crate) fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    pub(super) fn to(self, end: Span) -> Span {
-        Span { start: self.start, end: end.end.max(self.end) }
-    }
-}
 
 /// Where a node stands. `at` is the place that Go's messages give for it, which for
 /// a chain of fields is its second dot.
@@ -133,7 +106,7 @@ pub(super) enum TermKind {
     /// The name with its `$`, then fields.
     Variable(Arc<[Arc<str>]>),
     Chain(Box<Chain>),
-    Identifier(Arc<str>),
+    Identifier(&'static Function),
     Pipe(Box<Pipe>),
 }
 
@@ -161,27 +134,6 @@ pub(super) struct Number {
     pub(super) uint: Option<u64>,
     pub(super) float: Option<f64>,
     pub(super) complex: Option<(f64, f64)>,
-}
-
-/// The text of one file or value with all templates that it defines.
-#[derive(Debug)]
-pub(super) struct TemplateSource {
-    /// What messages call it.
-    pub(super) name: Arc<str>,
-    pub(super) text: Arc<str>,
-    /// Spans of its nodes, by their number.
-    pub(super) spans: Arc<[Span]>,
-    /// Where its lines begin.
-    pub(super) lines: Box<[u32]>,
-}
-
-impl TemplateSource {
-    /// `NAME:LINE:COLUMN`, counted as Go does.
-    pub(super) fn location(&self, at: u32) -> String {
-        let line = self.lines.partition_point(|start| *start <= at);
-        let column = at - self.lines[line.max(1) - 1];
-        format!("{}:{}:{}", self.name, line.max(1), column)
-    }
 }
 
 /// A template with a name.
@@ -257,7 +209,7 @@ impl Display for Term {
                 }
                 joined(out, &chain.fields, ".")
             }
-            TermKind::Identifier(name) => out.write_str(name),
+            TermKind::Identifier(function) => out.write_str(function.name),
             TermKind::Pipe(pipe) => write!(out, "{pipe}"),
         }
     }

@@ -1,17 +1,18 @@
 //! The face of the room: templates are added, values are made, templates are run.
 
-use super::ast::{FieldLookup, Shown, TemplateSource, Tree, is_empty};
+use super::ast::{FieldLookup, Shown, Tree, is_empty};
 use super::bound::Bound;
 use super::documents::Documents;
 use super::error::Fault;
 use super::exec::{Execution, MissingKey, RunningTemplate, Set, without_no_value};
-use super::function::Function;
+use super::function::FunctionNames;
 use super::functions::FuncMap;
 use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
 use super::lookups::{PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, ParserMemory, parse};
 use super::rope::{Builder, Text};
+use super::source::TemplateSource;
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapEntry, MapType, Struct, Val};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
@@ -42,6 +43,12 @@ pub struct EngineRun {
     pub missing_key: MissingKey,
     /// YAML texts that runs before read.
     pub documents: Arc<Documents>,
+}
+
+impl EngineRun {
+    fn function_names(&self) -> FunctionNames {
+        FunctionNames { all: self.functions.finder(), without: self.without }
+    }
 }
 
 /// Why a template did not run to its end.
@@ -113,8 +120,7 @@ pub struct Engine {
 /// Reads texts as one engine does; any thread may.
 #[derive(Clone)]
 pub(crate) struct TemplateParser {
-    functions: fn(&str) -> Option<&'static Function>,
-    without: &'static [&'static str],
+    functions: FunctionNames,
     delimiters: Delimiters,
     memory: Arc<Mutex<ParserMemory>>,
 }
@@ -127,16 +133,15 @@ impl TemplateParser {
             None => Delimiters::default(),
         };
         let memory = Arc::default();
-        TemplateParser { functions: run.functions.finder(), without: run.without, delimiters, memory }
+        TemplateParser { functions: run.function_names(), delimiters, memory }
     }
 
     /// A text, to be added to engines of the same functions.
     pub(crate) fn parse(&self, name: &str, text: Arc<str>) -> Parsed {
-        let is_function = |name: &str| (self.functions)(name).is_some() && !self.without.contains(&name);
         let held = || self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread that parses meanwhile begins with nothing.
         let mut memory = std::mem::take(&mut *held());
-        let parsed = parse(name, text, &self.delimiters, &is_function, &mut memory);
+        let parsed = parse(name, text, &self.delimiters, self.functions, &mut memory);
         let mut kept = held();
         if kept.len() < memory.len() {
             *kept = memory;
@@ -158,7 +163,7 @@ impl Engine {
         let execution = Execution {
             cx: Cx::new(trace, run.limits.clone(), run.libraries, run.documents.clone()),
             set: Rc::default(),
-            functions: run.functions.finder(),
+            functions: run.function_names(),
             missing_key: run.missing_key,
             inputs: Val::nil(),
             parsed: FxHashMap::default(),
@@ -167,7 +172,6 @@ impl Engine {
             out: Builder::default(),
             under: CondId::default(),
             depth: 0,
-            dollar: "$".into(),
         };
         Engine { execution, parser: TemplateParser::of(run), templates: Rc::default() }
     }
@@ -422,13 +426,11 @@ impl Data<'_> {
     }
 
     fn map_of(&mut self, ty: MapType, entries: Vec<(String, Val)>, origin: Option<OriginId>) -> Val {
-        let set = self.set(origin);
-        let map = Map::new(ty);
-        for (key, val) in entries {
-            let own = super::flow::of_key(&mut self.cx.trace, &val);
-            map.insert(key.as_bytes(), own, val);
+        let of = self.entries(entries.iter().map(|(key, val)| (&**key, val.clone())), origin);
+        match of.kind {
+            Kind::Map(map) => Val::map(Map { ty, ..map }).with(of.from),
+            kind => Val::new(kind, of.from),
         }
-        Val::map(map).with(set)
     }
 
     /// A map, of keys that are borrowed.
@@ -438,12 +440,12 @@ impl Data<'_> {
         origin: Option<OriginId>,
     ) -> Val {
         let set = self.set(origin);
-        let map = Map::new(MapType::Any);
-        for (key, val) in entries {
+        let entry = |(key, val): (&str, Val)| {
             let own = super::flow::of_key(&mut self.cx.trace, &val);
-            map.insert(key.as_bytes(), own, val);
-        }
-        Val::map(map).with(set)
+            (key.as_bytes().into(), MapEntry { key: own, val: val.stored() })
+        };
+        let entries: Vec<_> = entries.map(entry).collect();
+        Val::map(Map::of(entries.into_iter().collect())).with(set)
     }
 
     /// A map of texts, or one that was never made.

@@ -5,6 +5,7 @@ use super::error::Result;
 use super::limits::Cx;
 use super::trace::SetId;
 use super::value::Val;
+use std::fmt::{self, Debug};
 
 /// The type of a parameter, by Go's rules of what fits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +103,19 @@ pub(super) enum Library {
     Operator,
 }
 
+/// Which names are functions: those of a program without what its version doesn't know yet.
+#[derive(Clone, Copy)]
+pub(super) struct FunctionNames {
+    pub(super) all: fn(&str) -> Option<&'static Function>,
+    pub(super) without: &'static [&'static str],
+}
+
+impl FunctionNames {
+    pub(super) fn find(self, name: &str) -> Option<&'static Function> {
+        (self.all)(name).filter(|_| !self.without.contains(&name))
+    }
+}
+
 /// A line of the table.
 pub(super) struct Function {
     pub(super) name: &'static str,
@@ -112,6 +126,12 @@ pub(super) struct Function {
     pub(super) purity: Purity,
     pub(super) flow: Flow,
     pub(super) run: FunctionBody,
+}
+
+impl Debug for Function {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name)
+    }
 }
 
 /// A call on its way.

@@ -1,6 +1,6 @@
 //! Text to tokens, as Go's `text/template/parse/lex.go` cuts it.
 
-use super::ast::Span;
+use super::source::Span;
 use memchr::memmem::Finder;
 
 /// What a token is; as wide as the numbers beside it, with which it is copied.

@@ -1,7 +1,8 @@
 //! Which parts of its data a template looks up, as far as its text says.
 
-use super::ast::{Branch, Command, FieldLookup, List, Node, PathStep, Pipe, Span, Term, TermKind, Tree};
+use super::ast::{Branch, Command, FieldLookup, List, Node, PathStep, Pipe, Term, TermKind, Tree};
 use super::scope::Scope;
+use super::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -245,7 +246,7 @@ impl<'t> Walk<'t> {
         let before = self.is_certain;
         // `and` and `or` evaluate no further than they have to.
         let is_lazy =
-            matches!(&command.terms[0].kind, TermKind::Identifier(name) if matches!(&**name, "and" | "or"));
+            matches!(&command.terms[0].kind, TermKind::Identifier(of) if matches!(of.name, "and" | "or"));
         let mut first = None;
         for (index, term) in command.terms.iter().enumerate() {
             if is_lazy && index > 1 {

@@ -1,38 +1,44 @@
 //! The variables of a template that is parsed, read or run: of one name the last counts.
 
 use rustc_hash::FxHashMap;
+use std::borrow::Borrow;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Variables from which on it is worth to know where the names stand.
 const LARGE: usize = 24;
+/// Variables of most templates.
+const USUAL: usize = 4;
 
-/// Variables in the order of their declaration.
+/// Variables in the order of their declaration. Whoever has the template at hand borrows the names.
 #[derive(Debug)]
-pub(super) struct Scope<T> {
-    all: Vec<(Arc<str>, T)>,
+pub(super) struct Scope<T, N = Arc<str>> {
+    all: Vec<(N, T)>,
     /// The places of each name, the last one last, where there are many variables.
-    places: Option<Box<FxHashMap<Arc<str>, Vec<u32>>>>,
+    places: Option<Box<FxHashMap<N, Vec<u32>>>>,
 }
 
-impl<T> Default for Scope<T> {
-    fn default() -> Scope<T> {
+impl<T, N> Default for Scope<T, N> {
+    fn default() -> Scope<T, N> {
         Scope { all: Vec::new(), places: None }
     }
 }
 
-impl<T> Scope<T> {
+impl<T, N: Borrow<str> + Clone + Hash + Eq> Scope<T, N> {
     /// The scope that a template begins with: `$` alone.
-    pub(super) fn of(dollar: Arc<str>, value: T) -> Scope<T> {
-        Scope { all: vec![(dollar, value)], places: None }
+    pub(super) fn of(dollar: N, value: T) -> Scope<T, N> {
+        let mut all = Vec::with_capacity(USUAL);
+        all.push((dollar, value));
+        Scope { all, places: None }
     }
 
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    pub(super) fn push(&mut self, name: Arc<str>, value: T) {
+    pub(super) fn push(&mut self, name: N, value: T) {
         if self.all.len() == LARGE {
-            let mut places: FxHashMap<Arc<str>, Vec<u32>> = FxHashMap::default();
+            let mut places: FxHashMap<N, Vec<u32>> = FxHashMap::default();
             for (place, (name, _)) in self.all.iter().enumerate() {
                 places.entry(name.clone()).or_default().push(place as u32);
             }
@@ -51,7 +57,7 @@ impl<T> Scope<T> {
         }
         if let Some(places) = &mut self.places {
             for (name, _) in self.all.iter().skip(mark) {
-                places.get_mut(name).and_then(Vec::pop);
+                places.get_mut(name.borrow()).and_then(Vec::pop);
             }
         }
         self.all.truncate(mark);
@@ -60,7 +66,7 @@ impl<T> Scope<T> {
     fn place(&self, name: &str) -> Option<usize> {
         match &self.places {
             Some(places) => places.get(name)?.last().map(|place| *place as usize),
-            None => self.all.iter().rposition(|(known, _)| **known == *name),
+            None => self.all.iter().rposition(|(known, _)| known.borrow() == name),
         }
     }
 
@@ -79,7 +85,7 @@ impl<T> Scope<T> {
                 .get(name)
                 .and_then(|places| places.first())
                 .is_some_and(|place| (*place as usize) < mark),
-            None => self.all.iter().take(mark).any(|(known, _)| **known == *name),
+            None => self.all.iter().take(mark).any(|(known, _)| known.borrow() == name),
         }
     }
 
@@ -97,7 +103,7 @@ mod tests {
     /// Many variables or few, the answers are those of a list that is looked through.
     #[test]
     fn the_last_of_a_name_counts() {
-        let mut scope = Scope::of("$".into(), 0);
+        let mut scope: Scope<u64> = Scope::of("$".into(), 0);
         let mut list: Vec<(String, u64)> = vec![("$".to_owned(), 0)];
         let mut state = 11_u64;
         for step in 0..5000 {

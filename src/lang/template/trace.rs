@@ -4,7 +4,7 @@
 //! node, made once for a pair, and read when somebody asks. So a loop that adds to a
 //! sum a thousand times costs a thousand nodes.
 
-use super::ast::{Span, TemplateSource};
+use super::source::{Span, TemplateSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;

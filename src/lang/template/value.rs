@@ -105,7 +105,9 @@ struct Items(Rc<RefCell<Row>>);
 
 impl Drop for Items {
     fn drop(&mut self) {
-        if let Some(row) = Rc::get_mut(&mut self.0) {
+        if let Some(row) = Rc::get_mut(&mut self.0)
+            && row.get_mut().items.iter().any(is_collection)
+        {
             drop_all(std::mem::take(&mut row.get_mut().items).into());
         }
     }
@@ -180,10 +182,17 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(held) = Rc::get_mut(&mut self.0) {
+        if let Some(held) = Rc::get_mut(&mut self.0)
+            && let Some(entries) = held.get_mut().entries()
+            && entries.values().any(|entry| is_collection(&entry.val))
+        {
             drop_all(held.get_mut().take().into_values().map(|entry| entry.val).collect());
         }
     }
+}
+
+fn is_collection(val: &Val) -> bool {
+    matches!(val.kind, Kind::List(_) | Kind::Map(_))
 }
 
 /// Without recursion: what a loop of a template nests is as deep as the loop is long. What

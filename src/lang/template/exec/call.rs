@@ -11,29 +11,11 @@ use crate::lang::template::rope::Text;
 use crate::lang::template::trace::{SetId, Trace};
 use crate::lang::template::value::{Kind, Val};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
 impl Execution {
-    #[allow(clippy::too_many_arguments, reason = "Go's own shape")]
-    pub(super) fn function<'t>(
-        &mut self,
-        frame: &mut Frame<'t>,
-        dot: &Val,
-        term: &'t Term,
-        name: &str,
-        at: At<'t>,
-        args: &'t [Term],
-        last: Option<Val>,
-    ) -> Result<Val> {
-        frame.at = At::Term(term);
-        let Some(function) = (self.functions)(name) else {
-            let name = crate::lang::template::quote::go_quote(name.as_bytes());
-            return Err(frame.fault(format!("{name} is not a defined function")));
-        };
-        self.call(frame, dot, function, at, args, last, None)
-    }
-
     #[allow(clippy::too_many_arguments, reason = "Go's own shape")]
     pub(super) fn call<'t>(
         &mut self,
@@ -63,7 +45,7 @@ impl Execution {
             return self.and_or(frame, dot, matches!(function.run, FunctionBody::Or), args, last);
         }
         let ty = |index: usize| params[index.min(params.len() - 1)];
-        let mut values = Vec::with_capacity(count + 1);
+        let mut values: SmallVec<[Val; 3]> = SmallVec::new();
         values.extend(receiver);
         for (index, arg) in args.iter().enumerate() {
             values.push(self.arg(frame, dot, Some(ty(index)), arg)?);
@@ -193,21 +175,26 @@ impl Execution {
         };
         const NESTED: usize = 1000;
         let by = flow::of(&mut self.cx.trace, &values[0]);
-        let name: Arc<str> = name.str().into();
-        let count = self.included.get(&name).copied().unwrap_or(0);
-        if count > NESTED {
-            let fault = Fault::new("unable to execute template");
-            return Err(fault.wrapped(&format!("rendering template has a nested reference name: {name}: ")));
-        }
+        let name = name.str();
         let set = self.set.clone();
         let Some(template) = set.get(&name) else {
             let quoted = crate::lang::template::quote::go_quote(name.as_bytes());
             let message = format!("template: no template {quoted} associated with template \"gotpl\"");
             return Err(Fault::new(message));
         };
-        self.included.insert(name.clone(), count + 1);
+        match self.included.get_mut(&template.tree.name) {
+            Some(count) if *count > NESTED => {
+                let fault = Fault::new("unable to execute template");
+                let before = format!("rendering template has a nested reference name: {name}: ");
+                return Err(fault.wrapped(&before));
+            }
+            Some(count) => *count += 1,
+            None => drop(self.included.insert(template.tree.name.clone(), 1)),
+        }
         let result = self.execute(template, data.clone());
-        self.included.insert(name, count);
+        if let Some(count) = self.included.get_mut(&template.tree.name) {
+            *count -= 1;
+        }
         let text = result?;
         Ok(flow::decided(&mut self.cx.trace, Val::text(text), by))
     }
@@ -220,12 +207,12 @@ impl Execution {
         if memchr::memmem::find(text.bytes(), b"{{").is_none() {
             return Ok(Val::text(without_no_value(&text)));
         }
-        let quoted = crate::lang::template::quote::go_quote(text.bytes());
+        let quoted = || crate::lang::template::quote::go_quote(text.bytes());
         let (parsed, base) = self.parsed(&text);
         let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(message) => {
-                return Err(Fault::new(&*message).wrapped(&format!("cannot parse template {quoted}: ")));
+                return Err(Fault::new(&*message).wrapped(&format!("cannot parse template {}: ", quoted())));
             }
         };
         let mut set = Set { outer: Some(self.set.clone()), templates: FxHashMap::default() };
@@ -245,8 +232,9 @@ impl Execution {
         let outer = std::mem::replace(&mut self.set, Rc::new(set));
         let result = self.execute(&template, data.clone());
         self.set = outer;
-        let text = result
-            .map_err(|fault| fault.wrapped(&format!("error during tpl function execution for {quoted}: ")))?;
+        let text = result.map_err(|fault| {
+            fault.wrapped(&format!("error during tpl function execution for {}: ", quoted()))
+        })?;
         Ok(Val::text(without_no_value(&text)))
     }
 
@@ -257,13 +245,11 @@ impl Execution {
         }
         let key: Rc<[u8]> = text.bytes().into();
         let index = self.sources.len() as u32;
-        let functions = self.functions;
-        let is_function = move |name: &str| functions(name).is_some();
         let parsed = crate::lang::template::parse::parse(
             "gotpl",
             text.str().into(),
             &crate::lang::template::lex::Delimiters::default(),
-            &is_function,
+            self.functions,
             &mut Default::default(),
         );
         let base = self.cx.trace.add_source(index, &parsed.source);

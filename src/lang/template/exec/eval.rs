@@ -22,7 +22,7 @@ impl Execution {
         let value = value.unwrap_or_else(Val::nil);
         for name in pipe.declares() {
             if !pipe.is_assign() {
-                frame.vars.push(name.clone(), value.clone());
+                frame.vars.push(name, value.clone());
             } else if !self.assign(frame, name, value.clone()) {
                 return Err(frame.fault(format!("undefined variable: {name}")));
             }
@@ -51,11 +51,18 @@ impl Execution {
         match &first.kind {
             TermKind::Field(fields) => {
                 frame.at = At::Term(first);
+                if args.len() == 1
+                    && last.is_none()
+                    && let Some(value) = by_keys(dot, fields)
+                {
+                    return Ok(value);
+                }
                 return self.fields(frame, dot, dot.clone(), first, fields, args, last);
             }
             TermKind::Chain(..) => return self.chain(frame, dot, first, args, last),
-            TermKind::Identifier(name) => {
-                return self.function(frame, dot, first, name, At::Command(command), args, last);
+            TermKind::Identifier(function) => {
+                frame.at = At::Term(first);
+                return self.call(frame, dot, function, At::Command(command), args, last, None);
             }
             TermKind::Pipe(pipe) => {
                 self.not_a_function(frame, args, last.as_ref())?;
@@ -108,7 +115,7 @@ impl Execution {
 
     pub(super) fn literal_text(&mut self, text: &Arc<[u8]>, writer: WriterId) -> Text {
         let prov = self.cx.trace.prov_id(Prov { writer, ..Prov::default() });
-        Text::new(&**text, prov)
+        Text::shared(text.clone(), prov)
     }
 
     pub(super) fn chain<'t>(
@@ -128,6 +135,12 @@ impl Execution {
             return Err(frame.fault(format!("indirection through explicit nil in {term}")));
         }
         let receiver = self.arg(frame, dot, None, first)?;
+        if args.len() <= 1
+            && last.is_none()
+            && let Some(value) = by_keys(&receiver, fields)
+        {
+            return Ok(value);
+        }
         self.fields(frame, dot, receiver, term, fields, args, last)
     }
 
@@ -143,9 +156,14 @@ impl Execution {
             return Ok(Val::nil());
         };
         frame.at = At::Term(term);
-        let Some(value) = frame.vars.find(&names[0]).cloned() else {
+        let Some(value) = frame.vars.find(&names[0]) else {
             return Err(frame.fault(format!("undefined variable: {}", names[0])));
         };
+        let has_args = args.len() > 1 || last.is_some();
+        if !has_args && let Some(value) = by_keys(value, &names[1..]) {
+            return Ok(value);
+        }
+        let value = value.clone();
         if names.len() == 1 {
             self.not_a_function(frame, args, last.as_ref())?;
             return Ok(value);
@@ -271,12 +289,17 @@ impl Execution {
                     Some(ty) => Err(frame.fault(format!("cannot assign nil to {}", ty.name()))),
                 };
             }
-            TermKind::Field(fields) => {
-                self.fields(frame, dot, dot.clone(), term, fields, std::slice::from_ref(term), None)?
-            }
+            TermKind::Field(fields) => match by_keys(dot, fields) {
+                Some(value) => value,
+                None => {
+                    self.fields(frame, dot, dot.clone(), term, fields, std::slice::from_ref(term), None)?
+                }
+            },
             TermKind::Variable(_) => self.variable(frame, dot, term, &[], None)?,
             TermKind::Pipe(pipe) => self.pipeline(frame, dot, pipe)?,
-            TermKind::Identifier(name) => self.function(frame, dot, term, name, At::Term(term), &[], None)?,
+            TermKind::Identifier(function) => {
+                self.call(frame, dot, function, At::Term(term), &[], None, None)?
+            }
             TermKind::Chain(..) => self.chain(frame, dot, term, &[], None)?,
             TermKind::True | TermKind::False | TermKind::Number(_) | TermKind::Str(..) => {
                 return self.constant(frame, ty, term);
@@ -351,4 +374,20 @@ impl Execution {
         let (expected, got) = (ty.name(), value.type_name());
         Err(frame.fault(format!("wrong type for value; expected {expected}; got {got}")))
     }
+}
+
+/// Fields up to which a value is gone down by calls of functions.
+const FEW: usize = 16;
+
+/// The value of fields where each is a key of a map that has it, as nearly all are: nothing on the
+/// way to it is copied.
+fn by_keys(receiver: &Val, fields: &[Arc<str>]) -> Option<Val> {
+    let Some((first, rest)) = fields.split_first() else { return Some(receiver.clone()) };
+    let Kind::Map(map) = &receiver.kind else { return None };
+    if fields.len() > FEW || methods::find(receiver, first).is_some() {
+        return None;
+    }
+    let entries = map.entries.borrow();
+    let found = &entries.get(first.as_bytes())?.val;
+    if rest.is_empty() { Some(map.given(found.clone())) } else { by_keys(found, rest) }
 }

@@ -3,17 +3,16 @@
 mod call;
 mod eval;
 
-use super::ast::{
-    Branch, Command, List as Nodes, Node, NodePlace, Pipe, Shown, Span, TemplateSource, Term, Tree,
-};
+use super::ast::{Branch, Command, List as Nodes, Node, NodePlace, Pipe, Shown, Term, Tree};
 use super::bound::Bound;
 use super::error::{Fault, Result};
 use super::flow;
-use super::function::Function;
+use super::function::FunctionNames;
 use super::limits::Cx;
 use super::print::{Printer, scalar};
 use super::rope::{Builder, Meaning, Text};
 use super::scope::Scope;
+use super::source::{Span, TemplateSource};
 use super::trace::{CondId, Prov, ProvId, SetId, WriterId};
 use super::value::{IntType, Kind, Val};
 use rustc_hash::FxHashMap;
@@ -69,7 +68,7 @@ pub(super) type Parsed = std::result::Result<Arc<super::parse::Parsed>, Arc<str>
 pub(super) struct Execution {
     pub(super) cx: Cx,
     pub(super) set: Rc<Set>,
-    pub(super) functions: fn(&str) -> Option<&'static Function>,
+    pub(super) functions: FunctionNames,
     pub(super) missing_key: MissingKey,
     /// What `inputs` gives.
     pub(super) inputs: Val,
@@ -80,8 +79,6 @@ pub(super) struct Execution {
     pub(super) out: Builder,
     pub(super) under: CondId,
     pub(super) depth: usize,
-    /// `$`
-    pub(super) dollar: Arc<str>,
 }
 
 #[derive(Clone, Copy)]
@@ -96,7 +93,7 @@ enum At<'t> {
 /// One template that runs.
 struct Frame<'t> {
     template: &'t RunningTemplate,
-    vars: Scope<Val>,
+    vars: Scope<Val, &'t str>,
     at: At<'t>,
 }
 
@@ -168,7 +165,7 @@ impl Execution {
     /// at all: `text/template/exec.go`, `Template.execute` and `walkTemplate`.
     fn run_frame(&mut self, template: &RunningTemplate, data: Val) -> Result<()> {
         let data = data.stored();
-        let vars = Scope::of(self.dollar.clone(), data.clone());
+        let vars = Scope::of("$", data.clone());
         let mut frame = Frame { template, vars, at: At::Start };
         self.list(&mut frame, &data, &template.tree.root).map(drop)
     }
@@ -414,12 +411,19 @@ impl Execution {
                 }))
             }
             Kind::Map(map) => {
-                let entries = map.snapshot();
+                // As they are now: the loop may change the map.
+                let entries = map.entries.borrow();
                 self.cx.step(entries.len())?;
+                let wants_keys = branch.pipe.declares().len() > 1;
                 let mut items = Vec::with_capacity(entries.len());
-                for (key, entry) in entries {
-                    let prov = self.cx.trace.plain(entry.key);
-                    items.push((Val::text(Text::new(&*key, prov)), map.given(entry.val)));
+                for (key, entry) in entries.iter() {
+                    let key = if wants_keys {
+                        let prov = self.cx.trace.plain(entry.key);
+                        Val::text(Text::new(&**key, prov))
+                    } else {
+                        Val::nil()
+                    };
+                    items.push((key, map.given(entry.val.clone())));
                 }
                 Box::new(items.into_iter())
             }

@@ -251,12 +251,13 @@ fn copied(call: &mut Call<'_>, val: &Val, depth: usize) -> Result<Val> {
     call.cx.step(16)?;
     Ok(match &val.kind {
         Kind::Map(map) => {
-            let copy = Map { is_nil: map.is_nil, ..Map::new(map.ty) };
-            for (key, entry) in map.snapshot() {
+            let mut copies = Vec::with_capacity(map.len());
+            for (key, entry) in map.entries.borrow().iter() {
                 let val = copied(call, &entry.val, depth + 1)?;
-                copy.entries.borrow_mut().insert(key, MapEntry { key: entry.key, val });
+                copies.push((key.clone(), MapEntry { key: entry.key, val }));
             }
-            Val::map(copy).with(val.from)
+            let copy = Map::of(copies.into_iter().collect());
+            Val::map(Map { ty: map.ty, is_nil: map.is_nil, ..copy }).with(val.from)
         }
         Kind::List(list) => {
             let items: Result<Vec<Val>> = list.iter().map(|item| copied(call, &item, depth + 1)).collect();

@@ -9,7 +9,7 @@ use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Librar
 use crate::lang::template::rope::{Builder, Meaning, Text};
 use crate::lang::template::sigs_yaml::not_utf8;
 use crate::lang::template::trace::{ProvId, SetId};
-use crate::lang::template::value::{Kind, List, Map, MapType, Val};
+use crate::lang::template::value::{Kind, List, Map, MapEntry, MapType, Val};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar, written_runs};
 use std::rc::Rc;
@@ -173,7 +173,7 @@ fn value(
     let from = text.from(call, part.as_ref());
     Ok(match node.kind() {
         NodeKind::Map => {
-            let map = Map::new(MapType::Any);
+            let mut entries = Vec::new();
             let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };
             for entry in node.entries() {
                 let val = value(call, entry.value, text, depth + 1)?;
@@ -184,9 +184,9 @@ fn value(
                     own = call.cx.trace.union(own, key);
                     own = call.cx.trace.union(own, around_of(&val));
                 }
-                map.insert(entry.key.as_bytes(), key, val);
+                entries.push((entry.key.as_bytes().into(), MapEntry { key, val: val.stored() }));
             }
-            Val::map(map).with(own)
+            Val::map(Map::of(entries.into_iter().collect())).with(own)
         }
         NodeKind::Seq => {
             let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };

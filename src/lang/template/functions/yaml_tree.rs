@@ -6,7 +6,7 @@ use crate::lang::template::flow;
 use crate::lang::template::function::Call;
 use crate::lang::template::rope::{Builder, Layout, Meaning, Text, characters};
 use crate::lang::template::trace::{ProvId, SetId, Trace};
-use crate::lang::template::value::{Kind, List, Map, MapType, Val};
+use crate::lang::template::value::{Kind, List, Map, MapEntry, Val};
 use crate::lang::yaml::emit::{Context, DEPTH_LIMIT, Emitter, sort_for_yaml, style_of};
 use crate::lang::yaml::resolve::{resolve_plain, timestamp_rfc3339};
 use crate::lang::yaml::{Dialect, Scalar, ScalarStyle};
@@ -162,7 +162,7 @@ impl Planting<'_> {
         for (key, from, val) in fields {
             let value = self.tree(val, depth + 1)?;
             let shown = characters(&key);
-            if !self.pretty && *through_json(&shown)? != *shown {
+            if !self.pretty && matches!(through_json(&shown)?, Cow::Owned(_)) {
                 let line = self.breaks + breaks(&shown);
                 return fail(format!("yaml: line {line}: did not find expected ',' or '}}'"));
             }
@@ -383,14 +383,14 @@ impl Reading {
                 Val::list(List::any(items?)).with(from)
             }
             Shape::Map(fields) => {
-                let map = Map::new(MapType::Any);
+                let mut entries = Vec::with_capacity(fields.len());
                 for field in fields {
                     std::str::from_utf8(&field.key).ok().filter(|key| key_reads_back(key))?;
                     let val = self.value(call, &field.value)?;
-                    let own = call.cx.trace.union(field.from, self.meaning.from);
-                    map.insert(field.key.clone(), own, val);
+                    let key = call.cx.trace.union(field.from, self.meaning.from);
+                    entries.push((field.key.clone(), MapEntry { key, val: val.stored() }));
                 }
-                Val::map(map).with(from)
+                Val::map(Map::of(entries.into_iter().collect())).with(from)
             }
             Shape::Float(_) | Shape::Text(..) | Shape::Other(..) | Shape::Struct(_) => return None,
         })

@@ -5,12 +5,12 @@
 
 mod pipeline;
 
-use super::ast::{
-    Branch, Command, List, Literal, Node, NodePlace, Number, Pipe, Span, TemplateSource, Term, Tree, is_empty,
-};
+use super::ast::{Branch, Command, List, Literal, Node, NodePlace, Number, Pipe, Term, Tree, is_empty};
+use super::function::FunctionNames;
 use super::lex::{Delimiters, Item, Kind, Lexer};
 use super::quote::{go_quote, unquote};
 use super::scope::Scope;
+use super::source::{Span, TemplateSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -58,12 +58,12 @@ impl ParserMemory {
     }
 }
 
-/// Parses a text. `is_function` says which names are functions.
+/// Parses a text.
 pub(super) fn parse(
     name: &str,
     shared: Arc<str>,
     delimiters: &Delimiters,
-    is_function: &dyn Fn(&str) -> bool,
+    functions: FunctionNames,
     memory: &mut ParserMemory,
 ) -> Parsed {
     let text = &*shared;
@@ -89,7 +89,7 @@ pub(super) fn parse(
         trees: Vec::new(),
         errors: Vec::new(),
         assigns: Vec::new(),
-        is_function,
+        functions,
     };
     let root = parser.top();
     parser.add(name, root);
@@ -130,7 +130,7 @@ struct Parser<'t> {
     errors: Vec<ParseError>,
     /// For each open list, the variables that it assigns.
     assigns: Vec<Vec<Arc<str>>>,
-    is_function: &'t dyn Fn(&str) -> bool,
+    functions: FunctionNames,
 }
 
 /// The parts of lists whose end is not read yet, those of inner ones last: a list gets memory

@@ -1,10 +1,11 @@
 //! Pipelines: declarations, commands and their operands.
 
 use super::{DEPTH_LIMIT, Parser, Result, behind};
-use crate::lang::template::ast::{Chain, Command, Declared, Literal, Number, Pipe, Span, Term, TermKind};
+use crate::lang::template::ast::{Chain, Command, Declared, Literal, Number, Pipe, Term, TermKind};
 use crate::lang::template::lex::{Item, Kind};
 use crate::lang::template::number;
 use crate::lang::template::quote::{go_quote, unquote};
+use crate::lang::template::source::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -247,12 +248,11 @@ impl Parser<'_> {
         let span = item.span;
         match item.kind {
             Kind::Identifier => {
-                if !(self.is_function)(value) {
+                let Some(function) = self.functions.find(value) else {
                     return self
                         .fail_at(span, format!("function {} not defined", go_quote(value.as_bytes())));
-                }
-                let name = self.interned(value);
-                self.add_term(span, TermKind::Identifier(name));
+                };
+                self.add_term(span, TermKind::Identifier(function));
             }
             Kind::Dot => self.add_term(span, TermKind::Dot),
             Kind::Nil => self.add_term(span, TermKind::Nil),

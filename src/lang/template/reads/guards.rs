@@ -78,25 +78,25 @@ fn command(of: &Command, is: &mut Scalars, is_not: &mut Scalars) {
     let Some((first, args)) = of.terms.split_first() else { return };
     match (&first.kind, args) {
         (TermKind::Pipe(inner), []) => pipe(inner, is, is_not),
-        (TermKind::Identifier(name), [arg]) if **name == *"not" => {
+        (TermKind::Identifier(of), [arg]) if of.name == "not" => {
             if let TermKind::Pipe(inner) = &arg.kind {
                 pipe(inner, is_not, is);
             }
         }
         // Of several one may be false, and nobody knows which.
-        (TermKind::Identifier(name), args) if **name == *"and" => {
+        (TermKind::Identifier(of), args) if of.name == "and" => {
             for arg in args {
                 if let TermKind::Pipe(inner) = &arg.kind {
                     pipe(inner, is, &mut Scalars::default());
                 }
             }
         }
-        (TermKind::Identifier(name), [kind, value])
-            if matches!(&**name, "kindIs" | "typeIs") && is_scalar(kind) =>
+        (TermKind::Identifier(of), [kind, value])
+            if matches!(of.name, "kindIs" | "typeIs") && is_scalar(kind) =>
         {
             is.add(value);
         }
-        (TermKind::Identifier(name), [one, other]) if **name == *"eq" => {
+        (TermKind::Identifier(of), [one, other]) if of.name == "eq" => {
             for (kind, value) in [(one, other), (other, one)] {
                 if let Some(value) = typed(value).filter(|_| is_scalar(kind)) {
                     is.add(value);
@@ -116,11 +116,9 @@ fn typed(term: &Term) -> Option<&Term> {
     let TermKind::Pipe(inner) = &term.kind else { return None };
     let [command] = &*inner.commands else { return None };
     match &*command.terms {
-        [Term { kind: TermKind::Identifier(name), .. }, value] if is_type(name) => Some(value),
+        [Term { kind: TermKind::Identifier(of), .. }, value] if matches!(of.name, "typeOf" | "kindOf") => {
+            Some(value)
+        }
         _ => None,
     }
-}
-
-fn is_type(name: &Arc<str>) -> bool {
-    matches!(&**name, "typeOf" | "kindOf")
 }

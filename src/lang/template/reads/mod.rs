@@ -17,10 +17,12 @@ mod paths;
 mod texts;
 mod walk;
 
-use super::ast::{FieldLookup, PathStep, TemplateSource, Tree};
+use super::ast::{FieldLookup, PathStep, Tree};
+use super::function::FunctionNames;
 use super::functions::FuncMap;
 use super::lookups::lookups;
 use super::parse::Parsed;
+use super::source::TemplateSource;
 pub(crate) use paths::{Has, PathReads, Seg, States};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -125,12 +127,12 @@ impl Templates {
 
     /// A text that is run by itself; what it defines is its own.
     fn text(&mut self, text: &str) -> Option<usize> {
-        let functions = FuncMap::Helm.finder();
+        let functions = FunctionNames { all: FuncMap::Helm.finder(), without: &[] };
         let parsed = super::parse::parse(
             "gotpl",
             text.into(),
             &super::lex::Delimiters::default(),
-            &|name| functions(name).is_some(),
+            functions,
             &mut Default::default(),
         );
         let source = self.sources.len() as u32;

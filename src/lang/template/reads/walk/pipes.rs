@@ -29,10 +29,10 @@ impl ReadsWalk<'_> {
         self.steps += 1;
         let Some((first, rest)) = command.terms.split_first() else { return Val::default() };
         match &first.kind {
-            TermKind::Identifier(name) => {
+            TermKind::Identifier(of) => {
                 let mut args: Vec<Val> = rest.iter().map(|term| self.term(term, dot)).collect();
                 args.extend(last);
-                self.function(name, args, command.place)
+                self.function(of.name, args, command.place)
             }
             TermKind::Field(_) | TermKind::Variable(_) | TermKind::Chain(..)
                 if !rest.is_empty() || last.is_some() =>
@@ -134,7 +134,7 @@ impl ReadsWalk<'_> {
                 Ok(number) => Val::one(Atom::Int(number)),
                 Err(_) => Val::one(Atom::Other),
             },
-            TermKind::Identifier(name) => self.function(name, Vec::new(), term.place),
+            TermKind::Identifier(of) => self.function(of.name, Vec::new(), term.place),
             TermKind::Pipe(pipe) => self.pipe(pipe, dot),
             _ => Val::one(Atom::Other),
         }
