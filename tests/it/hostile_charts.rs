@@ -172,6 +172,11 @@ fn templates_are_bounded() {
         ("a large pattern", "a: {{ regexMatch \"((a{500}){500}){500}\" \"a\" }}", "ok"),
         ("aliases in fromYaml", bomb, "ok"),
         ("indentation", "a: {{ repeat 10000 \"\\n\" | indent 100000 }}", "unable: more than forebay's bound"),
+        (
+            "a large text many times, as YAML",
+            "a: {{ $x := repeat 6000 (repeat 10000 \"x\") }}{{ $l := list }}{{ range until 20 }}{{ $l = append $l $x }}{{ end }}{{ toYaml $l | len }}",
+            "bytes of a text",
+        ),
         ("many documents", "{{ range until 20000 }}---\na: {{ . }}\n{{ end }}", "ok"),
         ("no end", "{{ range until 3 }}", "parse error"),
         ("deep brackets", &format!("a: {{{{ {}1{} }}}}", "(".repeat(3000), ")".repeat(3000)), "deep"),

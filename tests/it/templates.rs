@@ -188,6 +188,11 @@ fn each_bound_is_named() {
         ("{{ range until 3000 }}xxxxxxxxxx{{ end }}", "of output"),
         ("{{ nindent 1000000000 \"a\" }}", "a text"),
         ("{{ printf \"%1000000d\" . }}", "a text"),
+        ("{{ $x := repeat 10000 \"x\" }}{{ $y := toYaml (list $x $x $x) }}", "a text"),
+        (
+            "{{ $x := repeat 900 \"x\\n\" }}{{ range until 100 }}{{ $x = list $x }}{{ end }}{{ toYaml $x }}",
+            "a text",
+        ),
         (
             "{{ define \"r\" }}{{ template \"r\" . }}{{ end }}{{ template \"r\" . }}",
             "templates within templates",

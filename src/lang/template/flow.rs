@@ -37,6 +37,9 @@ fn each(trace: &mut Trace, text: &Text, change: impl Fn(&mut Trace, Prov) -> Pro
 
 /// The union of what flowed into a text.
 pub(super) fn of_text(trace: &mut Trace, text: &Text) -> SetId {
+    if trace.is_empty() {
+        return SetId::NONE;
+    }
     // An empty text has no part, but it may come from somewhere.
     if let Some(only) = text.only_prov() {
         return trace.prov(only).from;

@@ -3,11 +3,14 @@
 //! A text is bytes (Go's strings need not be UTF-8) with runs of provenance, or two
 //! texts joined. Joining costs nothing; the bytes are laid out when somebody reads
 //! them, so a loop that appends to a text is not quadratic unless it reads each time.
+//! A text that is written out of a value may be written as late: charts of which libraries
+//! pass objects on as YAML read most of it back as the value that it was.
 
 use super::trace::{CondId, ProvId, SetId, WriterId};
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
+use std::fmt::{self, Debug};
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,10 +21,30 @@ pub(super) struct Text(Rc<Rope>);
 
 #[derive(Debug)]
 struct Rope {
-    len: usize,
+    /// Nothing where that is known once it is written.
+    len: Option<usize>,
     flat: OnceCell<Flat>,
-    parts: RefCell<Option<(Text, Text)>>,
+    made_of: RefCell<MadeOf>,
     meaning: Option<Box<Meaning>>,
+}
+
+/// What a text is laid out from.
+#[derive(Default)]
+enum MadeOf {
+    #[default]
+    Nothing,
+    Parts(Text, Text),
+    Later(Box<dyn FnOnce() -> Vec<u8>>),
+}
+
+impl Debug for MadeOf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MadeOf::Nothing => Ok(()),
+            MadeOf::Parts(one, other) => (one, other).fmt(out),
+            MadeOf::Later(_) => out.write_str("later"),
+        }
+    }
 }
 
 /// What a text was written out of, where nothing but line breaks stands around it: who asks
@@ -83,16 +106,16 @@ impl Drop for Rope {
     /// Without recursion: a text that a loop made is as deep as the loop is long.
     fn drop(&mut self) {
         let mut todo: Vec<Text> = Vec::new();
-        let mut parts = self.parts.take();
+        let mut made_of = self.made_of.take();
         loop {
-            if let Some((a, b)) = parts.take() {
+            if let MadeOf::Parts(a, b) = std::mem::take(&mut made_of) {
                 todo.extend([a, b]);
             }
             let Some(text) = todo.pop() else {
                 return;
             };
             if let Some(rope) = Rc::into_inner(text.0) {
-                parts = rope.parts.take();
+                made_of = rope.made_of.take();
             }
         }
     }
@@ -126,7 +149,19 @@ impl Text {
     fn flat_of(bytes: Bytes, runs: Runs, meaning: Option<Box<Meaning>>) -> Text {
         let len = bytes.len();
         let flat = OnceCell::from(Flat { bytes, runs });
-        Text(Rc::new(Rope { len, flat, parts: RefCell::new(None), meaning }))
+        Text(Rc::new(Rope { len: Some(len), flat, made_of: RefCell::default(), meaning }))
+    }
+
+    /// A text that is written out of a value when somebody reads it, if ever; it is not empty, and
+    /// nothing has to be known about where it comes from.
+    pub(super) fn later(meaning: Meaning, write: impl FnOnce() -> Vec<u8> + 'static) -> Text {
+        let made_of = RefCell::new(MadeOf::Later(Box::new(write)));
+        Text(Rc::new(Rope { len: None, flat: OnceCell::new(), made_of, meaning: Some(Box::new(meaning)) }))
+    }
+
+    /// Whether nobody has read it yet, so that it is not written.
+    pub(super) fn is_later(&self) -> bool {
+        self.0.len.is_none() && self.0.flat.get().is_none()
     }
 
     /// What it was written out of.
@@ -142,28 +177,37 @@ impl Text {
         if other.is_empty() {
             return self.clone();
         }
-        let parts = RefCell::new(Some((self.clone(), other.clone())));
-        Text(Rc::new(Rope { len: self.len() + other.len(), flat: OnceCell::new(), parts, meaning: None }))
+        let made_of = RefCell::new(MadeOf::Parts(self.clone(), other.clone()));
+        let len = Some(self.len() + other.len());
+        Text(Rc::new(Rope { len, flat: OnceCell::new(), made_of, meaning: None }))
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len
+        self.0.len.unwrap_or_else(|| self.bytes().len())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.len == 0
+        self.0.len == Some(0)
     }
 
     fn laid_out(&self) -> &Flat {
         self.0.flat.get_or_init(|| {
-            let mut out = Builder::default();
             let mut todo = Vec::new();
-            todo.extend(self.0.parts.take().map(|(a, b)| [b, a]).into_iter().flatten());
+            match self.0.made_of.take() {
+                MadeOf::Nothing => {}
+                MadeOf::Parts(a, b) => todo.extend([b, a]),
+                MadeOf::Later(write) => {
+                    let bytes = Bytes::Own(write().into_boxed_slice());
+                    return Flat { bytes, runs: Runs::default() };
+                }
+            }
+            let mut out = Builder::default();
             while let Some(text) = todo.pop() {
-                if text.0.flat.get().is_some() {
-                    out.push_text(&text);
-                } else if let Some((a, b)) = &*text.0.parts.borrow() {
-                    todo.extend([b.clone(), a.clone()]);
+                match &*text.0.made_of.borrow() {
+                    MadeOf::Parts(a, b) if text.0.flat.get().is_none() => {
+                        todo.extend([b.clone(), a.clone()]);
+                    }
+                    _ => out.push_text(&text),
                 }
             }
             out.into_flat().0
@@ -258,7 +302,7 @@ impl Layout {
         if let Some((last, _)) = self.0.last_mut() {
             *last = end;
         }
-        Builder { bytes, runs: self, meaning: meaning.map(Box::new) }.finish()
+        Builder { bytes, runs: self, meaning: meaning.map(Box::new), held: None }.finish()
     }
 }
 
@@ -268,15 +312,28 @@ pub(super) struct Builder {
     pub(super) bytes: Vec<u8>,
     runs: Layout,
     meaning: Option<Box<Meaning>>,
+    /// All that is in it so far, where nobody has read that yet.
+    held: Option<Text>,
 }
 
 impl Builder {
+    /// How many bytes are in it that are written.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
+    /// Takes a text that is not written yet into a builder that is empty; it is written once
+    /// something comes behind it.
+    pub(super) fn hold(&mut self, text: Text) {
+        self.held = Some(text);
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8], prov: ProvId) {
         if !bytes.is_empty() {
+            if let Some(held) = self.held.take() {
+                self.push_text(&held);
+                self.meaning = held.meaning().cloned().map(Box::new);
+            }
             if self.meaning.is_some() && !is_blank(bytes) {
                 self.meaning = None;
             }
@@ -285,9 +342,13 @@ impl Builder {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.held.is_none()
+    }
+
     /// Whether nothing but line breaks is in it.
     pub(super) fn is_blank(&self) -> bool {
-        is_blank(&self.bytes)
+        self.held.is_none() && is_blank(&self.bytes)
     }
 
     /// All that is in it but line breaks was written out of this.
@@ -327,7 +388,10 @@ impl Builder {
         (Flat { bytes: Bytes::Own(self.bytes.into_boxed_slice()), runs }, self.meaning)
     }
 
-    pub(super) fn finish(self) -> Text {
+    pub(super) fn finish(mut self) -> Text {
+        if let Some(held) = self.held.take() {
+            return held;
+        }
         let (Flat { bytes, runs }, meaning) = self.into_flat();
         Text::flat_of(bytes, runs, meaning)
     }

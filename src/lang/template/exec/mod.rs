@@ -231,6 +231,9 @@ impl Execution {
     }
 
     fn write(&mut self, text: &Text, from: SetId, writer: WriterId) {
+        if text.is_later() && self.out.is_empty() && self.cx.trace.is_empty() {
+            return self.out.hold(text.clone());
+        }
         let meaning = text.meaning().filter(|_| self.out.is_blank()).cloned();
         let mut known: Option<(ProvId, ProvId)> = None;
         for (range, id) in text.runs() {

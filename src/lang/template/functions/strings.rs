@@ -305,7 +305,7 @@ fn has_suffix(call: &mut Call<'_>) -> Result<Val> {
 fn quote(call: &mut Call<'_>) -> Result<Val> {
     let mut out = Builder::default();
     for val in call.args.iter().filter(|val| !val.is_nil()) {
-        if out.len() > 0 {
+        if !out.is_empty() {
             out.push(b" ", ProvId::default());
         }
         let text = strval(call, val);
@@ -318,7 +318,7 @@ fn quote(call: &mut Call<'_>) -> Result<Val> {
 fn squote(call: &mut Call<'_>) -> Result<Val> {
     let mut out = Builder::default();
     for val in call.args.iter().filter(|val| !val.is_nil()) {
-        if out.len() > 0 {
+        if !out.is_empty() {
             out.push(b" ", ProvId::default());
         }
         let text = super::percent_v(call, val);

@@ -2,7 +2,7 @@
 
 use super::Native;
 use super::json::{error_list, error_map, typed};
-use super::yaml_tree::{Tree, read_back};
+use super::yaml_tree::{Document, read_back};
 use crate::lang::template::error::Result;
 use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
@@ -30,12 +30,18 @@ pub(super) const TABLE: &[Function] = &[
 /// A value as YAML without its last line break; each scalar keeps its origins.
 fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
     call.cx.weigh(val, 16)?;
-    let tree = Tree::of(&mut call.cx.trace, val, pretty)?;
-    let (bytes, layout) = tree.written(&mut call.cx.trace, pretty);
-    call.cx.text(bytes.len())?;
-    call.cx.step(bytes.len() / 16)?;
-    let meaning = (!pretty).then(|| Meaning::new(Rc::new(tree), val.from));
-    Ok(Val::text(layout.text(bytes, meaning)))
+    let most = call.cx.limits.text;
+    let document = Rc::new(Document::of(&mut call.cx.trace, val, (pretty, most))?);
+    call.cx.text(document.size)?;
+    call.cx.step(document.size / 16)?;
+    let meaning = (!pretty).then(|| Meaning::new(document.clone(), val.from));
+    Ok(Val::text(match meaning {
+        Some(meaning) if call.cx.trace.is_empty() => Text::later(meaning, move || document.bytes()),
+        meaning => {
+            let (bytes, layout) = document.written(&mut call.cx.trace, pretty);
+            layout.text(bytes, meaning)
+        }
+    }))
 }
 
 /// A value as `toYaml` writes it.
@@ -245,8 +251,7 @@ fn read(call: &mut Call<'_>, wants_map: bool) -> Result<std::result::Result<Opti
 }
 
 fn from_yaml(call: &mut Call<'_>) -> Result<Val> {
-    if let Some(val) = read_back(call, true) {
-        call.cx.step(call.bytes(0).len() / 4)?;
+    if let Some(val) = read_back(call, true)? {
         return Ok(val);
     }
     let from = call.set(0);
@@ -258,8 +263,7 @@ fn from_yaml(call: &mut Call<'_>) -> Result<Val> {
 }
 
 fn from_yaml_array(call: &mut Call<'_>) -> Result<Val> {
-    if let Some(val) = read_back(call, false) {
-        call.cx.step(call.bytes(0).len() / 4)?;
+    if let Some(val) = read_back(call, false)? {
         return Ok(val);
     }
     let from = call.set(0);

@@ -14,8 +14,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A value as it is written, whatever is set in it later, and what its parts come from.
-pub(super) struct Tree {
+/// A value as it is written, whatever is set in it later.
+pub(super) struct Document {
+    root: Tree,
+    /// About how many bytes it has.
+    pub(super) size: usize,
+}
+
+/// A part of a document, and what it comes from.
+struct Tree {
     shape: Shape,
     from: SetId,
 }
@@ -42,35 +49,55 @@ struct Field {
     value: Tree,
 }
 
-impl Tree {
-    /// The tree of a value. `pretty`: floats stay floats and structs have the names of go-yaml.
-    pub(super) fn of(trace: &mut Trace, val: &Val, pretty: bool) -> Result<Tree> {
-        Planting { trace, pretty, breaks: 0 }.tree(val, 0)
+impl Document {
+    /// The document of a value, of `most` bytes. `pretty`: floats stay floats and structs have the
+    /// names of go-yaml.
+    pub(super) fn of(trace: &mut Trace, val: &Val, (pretty, most): (bool, usize)) -> Result<Document> {
+        let mut planting = Planting { trace, pretty, breaks: 0, size: 0, most };
+        let root = planting.tree(val, 0)?;
+        Ok(Document { root, size: planting.size })
     }
 
     /// What it is written as, without the last line break.
     pub(super) fn written(&self, trace: &mut Trace, pretty: bool) -> (Vec<u8>, Layout) {
+        let own = trace.plain(self.root.from);
+        let mut places = Places { layout: Layout::default(), own, trace };
+        let bytes = self.bytes_at(pretty, Some(&mut places));
+        places.layout.to(bytes.len(), own);
+        (bytes, places.layout)
+    }
+
+    /// As [`Document::written`], where nothing is known of where it comes from.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.bytes_at(false, None)
+    }
+
+    fn bytes_at(&self, pretty: bool, places: Option<&mut Places<'_>>) -> Vec<u8> {
         let mut emitter = Emitter::new();
         emitter.pretty = pretty;
-        let own = trace.plain(self.from);
-        let mut writing = Writing { emitter, layout: Layout::default(), own, trace };
-        writing.tree(self, Context::default());
-        let Writing { mut emitter, mut layout, .. } = writing;
+        let mut writing = Writing { emitter, places };
+        writing.tree(&self.root, Context::default());
+        let mut emitter = writing.emitter;
         emitter.write_indent();
         let mut bytes = emitter.out.into_bytes();
         if bytes.ends_with(b"\n") {
             bytes.pop();
         }
-        layout.to(bytes.len(), own);
-        (bytes, layout)
+        bytes
     }
 }
+
+/// Bytes of a scalar that is no text, and of what stands around any.
+const SCALAR: usize = 4;
 
 struct Planting<'t> {
     trace: &'t mut Trace,
     pretty: bool,
     /// Line breaks that JSON has in texts so far ([`through_json`]).
     breaks: usize,
+    /// About how many bytes are to be written so far.
+    size: usize,
+    most: usize,
 }
 
 impl Planting<'_> {
@@ -79,6 +106,14 @@ impl Planting<'_> {
             return Err(Fault::bound(Bound::Nesting(DEPTH_LIMIT)));
         }
         let mut from = val.from;
+        self.size += SCALAR;
+        if let Kind::Str(text) | Kind::Bytes(text) = &val.kind {
+            // Each of its lines may be indented.
+            self.size = self.size.saturating_add(text.len().saturating_mul(1 + depth / 8));
+        }
+        if self.size > self.most {
+            return Err(Fault::bound(Bound::Text(self.most)));
+        }
         let shape = match &val.kind {
             Kind::Nil | Kind::Null => Shape::Null,
             Kind::Bool(value) => Shape::Bool(*value),
@@ -160,6 +195,7 @@ impl Planting<'_> {
     ) -> Result<Box<[Field]>> {
         let mut planted = Vec::with_capacity(fields.size_hint().0);
         for (key, from, val) in fields {
+            self.size += key.len() + 2 * depth;
             let value = self.tree(val, depth + 1)?;
             let shown = characters(&key);
             if !self.pretty && matches!(through_json(&shown)?, Cow::Owned(_)) {
@@ -176,16 +212,14 @@ fn other(text: &str) -> Shape {
     Shape::Other(text.into(), style_of(text, false))
 }
 
-/// A tree on its way to a text; each scalar and each key keeps its origins.
-struct Writing<'t> {
+/// A tree on its way to a text.
+struct Writing<'w, 't> {
     emitter: Emitter<'static>,
-    layout: Layout,
-    /// Of what stands between them.
-    own: ProvId,
-    trace: &'t mut Trace,
+    /// Nothing where nothing is known of where it comes from.
+    places: Option<&'w mut Places<'t>>,
 }
 
-impl Writing<'_> {
+impl Writing<'_, '_> {
     fn tree(&mut self, tree: &Tree, context: Context) {
         let start = self.emitter.out.len();
         match &tree.shape {
@@ -212,14 +246,14 @@ impl Writing<'_> {
             Shape::Text(text, None) => self.emitter.string(&text.str(), context),
             Shape::Other(text, style) => self.emitter.scalar(text, *style, context),
         }
+        let Some(places) = &mut self.places else { return };
         let written = self.emitter.since(start);
-        self.layout.to(written.start, self.own);
         match &tree.shape {
-            Shape::Text(text, _) => self.text(text, tree.from, written),
-            _ => {
-                let prov = self.trace.plain(tree.from);
-                self.layout.to(written.end, prov);
+            Shape::Text(text, _) => {
+                places.layout.to(written.start, places.own);
+                places.text(text, tree.from, written, self.emitter.out.as_bytes());
             }
+            _ => places.plain(tree.from, written),
         }
     }
 
@@ -233,24 +267,41 @@ impl Writing<'_> {
                 continue;
             }
             let written = self.emitter.key(key);
-            self.layout.to(written.start, self.own);
-            let prov = self.trace.plain(field.from);
-            self.layout.to(written.end, prov);
+            if let Some(places) = &mut self.places {
+                places.plain(field.from, written);
+            }
             self.tree(&field.value, Context::in_mapping());
         }
         self.emitter.end(outer);
     }
+}
+
+/// Where the parts of a text come from; each scalar and each key keeps its origins.
+struct Places<'t> {
+    layout: Layout,
+    /// Of what stands between them.
+    own: ProvId,
+    trace: &'t mut Trace,
+}
+
+impl Places<'_> {
+    /// What is all from the same.
+    fn plain(&mut self, from: SetId, written: Range<usize>) {
+        self.layout.to(written.start, self.own);
+        let prov = self.trace.plain(from);
+        self.layout.to(written.end, prov);
+    }
 
     /// The parts of a text where it stands as it is, else all that flowed into it.
-    fn text(&mut self, text: &Text, from: SetId, written: Range<usize>) {
+    fn text(&mut self, text: &Text, from: SetId, written: Range<usize>, out: &[u8]) {
         let text = flow::also(self.trace, text, from);
         // A text of one part keeps who wrote it.
         if let Some(prov) = text.only_prov() {
             return self.layout.to(written.end, prov);
         }
-        let bytes = &self.emitter.out.as_bytes()[written.clone()];
+        let bytes = &out[written.clone()];
         let Some(at) = memchr::memmem::find(bytes, text.bytes()) else {
-            return self.lines(&text, written);
+            return self.lines(&text, written, out);
         };
         let start = written.start + at;
         self.layout.to(start, text.prov_at(0));
@@ -261,11 +312,11 @@ impl Writing<'_> {
     }
 
     /// A text of several lines: each written line from the part of the text that it is.
-    fn lines(&mut self, text: &Text, written: Range<usize>) {
+    fn lines(&mut self, text: &Text, written: Range<usize>, out: &[u8]) {
         let from = flow::of_text(self.trace, text);
         let whole = self.trace.plain(from);
         let (mut at, mut end) = (0, written.start);
-        for line in self.emitter.out.as_bytes()[written].split_inclusive(|b| *b == b'\n') {
+        for line in out[written].split_inclusive(|b| *b == b'\n') {
             let start = end;
             end += line.len();
             let inner = line.trim_ascii();
@@ -352,16 +403,17 @@ fn key_reads_back(key: &str) -> bool {
 /// What reading a text again would give that was written out of a value, and nothing where
 /// it may be anything else. The charts of which libraries pass objects on as YAML spend half
 /// of their time in reading it.
-pub(super) fn read_back(call: &mut Call<'_>, wants_map: bool) -> Option<Val> {
+pub(super) fn read_back(call: &mut Call<'_>, wants_map: bool) -> Result<Option<Val>> {
     let val = &call.args[0];
-    let Kind::Str(text) = &val.kind else { return None };
-    let meaning = text.meaning()?;
-    let tree = meaning.of.downcast_ref::<Tree>()?;
-    if !matches!((&tree.shape, wants_map), (Shape::Map(_), true) | (Shape::List(_), false)) {
-        return None;
+    let Kind::Str(text) = &val.kind else { return Ok(None) };
+    let Some(meaning) = text.meaning() else { return Ok(None) };
+    let Some(Document { root, size }) = meaning.of.downcast_ref() else { return Ok(None) };
+    if !matches!((&root.shape, wants_map), (Shape::Map(_), true) | (Shape::List(_), false)) {
+        return Ok(None);
     }
+    call.cx.step(size / 4)?;
     let from = call.cx.trace.union(meaning.from, val.from);
-    Reading { meaning: Meaning { from, ..meaning.clone() } }.value(call, tree)
+    Ok(Reading { meaning: Meaning { from, ..meaning.clone() } }.value(call, root))
 }
 
 struct Reading {
