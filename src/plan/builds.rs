@@ -29,8 +29,9 @@ pub(super) struct StalledKustomization<'w> {
 enum Why {
     /// Its build fails: nothing is applied or pruned.
     Fails(String, Option<Location>),
-    /// All that it applies, or a part that was here before, is unknown.
-    Unseen(String, Option<Location>),
+    /// All that it applies, or a part that was here before, is unknown; and what was unknown of it
+    /// before, that is gone.
+    Unseen(String, Option<Location>, Option<String>),
 }
 
 /// Puts what stays into `after`, and takes out of it what isn't applied.
@@ -135,7 +136,7 @@ fn misled<'w>(
     let (directory, location) = root_path(base, head_world)?;
     let why = match root_path(base, base_world) {
         Some((old, _)) if old == directory => {
-            Why::Unseen(format!("which directory here {directory} is can't be told any more"), location)
+            Why::Unseen(format!("which directory here {directory} is can't be told any more"), location, None)
         }
         _ if head_world.snapshot.has_directory(&directory) => return None,
         _ => Why::Fails(format!("its path {directory} does not exist"), location),
@@ -232,11 +233,14 @@ fn effect(pair: &Pair<'_>, standstill: &StalledKustomization<'_>) -> Option<Effe
             }
             (effect, location)
         }
-        Why::Unseen(..) if count == 0 => return None,
-        Why::Unseen(reason, location) => {
+        Why::Unseen(_, _, None) if count == 0 => return None,
+        Why::Unseen(reason, location, before) => {
             let mut effect = Effect::new(pair, EffectKind::Unseen, id);
             effect.reason = format!("what it applies can't all be told here: {reason}");
-            effect.consequences.push(format!("{counted} that it applied may be changed or deleted"));
+            effect.consequences.extend(before.as_ref().map(|before| format!("before the change: {before}")));
+            if count > 0 {
+                effect.consequences.push(format!("{counted} that it applied may be changed or deleted"));
+            }
             (effect, location)
         }
     };
@@ -255,20 +259,49 @@ fn counted_objects(count: usize) -> String {
 /// Why it can't be told what a Kustomization of the head applies: it is not in
 /// this repository, or too much.
 fn unseen(applied: &Applied, before: Option<&Applied>) -> Option<Why> {
-    let known: &[_] = match before.map(|before| &before.outcome) {
+    match &applied.outcome {
+        Outcome::External(reason) | Outcome::Unknown(reason) => Some(Why::Unseen(reason.clone(), None, None)),
+        Outcome::Built { partial, .. } => {
+            let new = new_parts(applied, before);
+            let location = partial.iter().find(|(_, what, _)| Some(&&**what) == new.first());
+            let location = location.and_then(|(.., location)| location.clone());
+            let gone = before.map(|before| new_parts(before, Some(applied))).unwrap_or_default();
+            Some(Why::Unseen(first_of(&new)?, location, first_of(&gone)))
+        }
+        // Flux has no such limit.
+        Outcome::Failed(failure) => {
+            Some(Why::Unseen(failure.message.clone(), failure.location.clone(), None))
+        }
+        Outcome::MissingPath => None,
+    }
+}
+
+/// What of a Kustomization's build can't be told, and is not in its other build.
+fn new_parts<'w>(of: &'w Applied, other: Option<&Applied>) -> Vec<&'w str> {
+    let known: &[_] = match other.map(|other| &other.outcome) {
         Some(Outcome::Built { partial, .. }) => partial,
         _ => &[],
     };
-    match &applied.outcome {
-        Outcome::External(reason) | Outcome::Unknown(reason) => Some(Why::Unseen(reason.clone(), None)),
-        Outcome::Built { partial, .. } => {
-            let is_new = |what: &str| !known.iter().any(|(_, known, _)| known == what);
-            let (_, what, location) = partial.iter().find(|(_, what, _)| is_new(what))?;
-            Some(Why::Unseen(what.clone(), location.clone()))
-        }
-        // Flux has no such limit.
-        Outcome::Failed(failure) => Some(Why::Unseen(failure.message.clone(), failure.location.clone())),
-        Outcome::MissingPath => None,
+    let Outcome::Built { partial, .. } = &of.outcome else { return Vec::new() };
+    let is_new = |what: &str| !known.iter().any(|(_, known, _)| known == what);
+    partial.iter().map(|(_, what, _)| &**what).filter(|what| is_new(what)).collect()
+}
+
+fn first_of(list: &[&str]) -> Option<String> {
+    match list {
+        [] => None,
+        [only] => Some((*only).to_owned()),
+        [first, more @ ..] => Some(format!("{first} and {} more", more.len())),
+    }
+}
+
+/// What of a Kustomization's build before the change could not be told, and is gone: what is new in
+/// its build may have been made of that.
+pub(super) fn unseen_before(before: &Applied, now: &Applied) -> Option<String> {
+    match &before.outcome {
+        Outcome::External(reason) | Outcome::Unknown(reason) => Some(reason.clone()),
+        Outcome::Built { .. } => first_of(&new_parts(before, Some(now))),
+        Outcome::Failed(_) | Outcome::MissingPath => None,
     }
 }
 

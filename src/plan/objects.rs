@@ -4,6 +4,7 @@
 //! (ssa/manager_delete.go); helm-controller `reconcileDelete`; the API server's
 //! immutable fields.
 
+use super::builds::unseen_before;
 use super::equal::compare_objects;
 use super::fate::{by_its_old_spec, is_forced, is_suspended, may_be_made};
 use super::fields::{FieldChange, compare, fields};
@@ -158,6 +159,14 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
         Some(by) => format!("in the build of {}", by.path),
         None => "created".to_owned(),
     };
+    let before = |by: &Applied| pair.base?.applied(by.id.namespace.as_deref(), &by.id.name);
+    if let Some(by) = after.kustomization
+        && let Some(what) = before(by).and_then(|before| unseen_before(before, by))
+    {
+        effect
+            .consequences
+            .push(format!("perhaps there already: what {} applied can't all be told here: {what}", by.id));
+    }
     hold_back(pair, after, &mut effect);
     let place = after.object.node.get_ref().location_at("/metadata/name");
     effect.at(Side::Head, place)

@@ -15,6 +15,9 @@ const WHOLE: usize = 72;
 
 /// Characters of what both sides share that stay beside a difference.
 const CONTEXT: usize = 8;
+/// Characters that both sides share and that are shown for all that: to leave out fewer takes words
+/// out of sentences.
+const SHARED: usize = 16;
 
 /// The longest rest of an address or path that stays whole beside a difference.
 const LONGEST: usize = 40;
@@ -330,7 +333,7 @@ fn between(text: &str, is_first: bool, is_last: bool) -> String {
     let chars: Vec<char> = text.chars().collect();
     let head = if is_first { 0 } else { context(chars.iter().copied()) };
     let tail = if is_last { 0 } else { context(chars.iter().rev().copied()) };
-    if chars.len() <= head + tail + 1 {
+    if chars.len() <= head + tail + SHARED {
         return text.to_owned();
     }
     let (begin, end) =
