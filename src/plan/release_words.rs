@@ -40,8 +40,11 @@ pub(crate) fn step(before: &str, after: &str) -> Option<&'static str> {
     let parse = |text: &str| Version::parse(text.trim_start_matches('v')).ok();
     let (old, new) = (parse(before)?, parse(after)?);
     let order = new.compare(&old);
+    let core = |version: &Version| (version.major, version.minor, version.patch);
     Some(match () {
         () if order.is_eq() => return None,
+        // Behind a tag stands what an image is based on as well: `-alpine`, `-patched`.
+        () if core(&new) == core(&old) && !is_before_release(&new.pre) => return None,
         () if order.is_lt() => "downgrade",
         () if new.major != old.major => "major",
         () if new.minor != old.minor => "minor",
@@ -49,6 +52,13 @@ pub(crate) fn step(before: &str, after: &str) -> Option<&'static str> {
         // What stands behind is no step: a build's number, a commit.
         () => return None,
     })
+}
+
+/// Whether what stands behind a version says that it comes before that.
+fn is_before_release(suffix: &str) -> bool {
+    const WORDS: [&str; 8] = ["alpha", "beta", "canary", "dev", "nightly", "pre", "rc", "snapshot"];
+    let suffix = suffix.to_ascii_lowercase();
+    WORDS.iter().any(|word| suffix.starts_with(word))
 }
 
 /// Repository and tag of an image, without its digest.
@@ -252,4 +262,25 @@ pub(super) fn hook_words(release: &Release, action: &str) -> Vec<String> {
         format!("{verb} {when} the {action}: {}", listed(&names))
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_told_by_what_a_version_says() {
+        for (before, after, expected) in [
+            ("1.17.2", "v1.18.0", Some("minor")),
+            ("v4.2.3", "v4.1.9", Some("downgrade")),
+            ("v4.2.3", "v4.2.3-rc.1", Some("downgrade")),
+            ("v4.2.3-rc.1", "v4.2.3", None),
+            ("v4.2.3", "v4.2.3-patched", None),
+            ("16.4-bookworm", "16.4-alpine", None),
+            ("16.4-alpine", "16.4-bookworm", None),
+            ("latest", "1.0.0", None),
+        ] {
+            assert_eq!(step(before, after), expected, "{before} {after}");
+        }
+    }
 }

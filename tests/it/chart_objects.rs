@@ -423,3 +423,45 @@ sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
     assert_eq!(env.as_deref(), Some(&expected[..]), "{out}");
     assert!(out.contains("keys:\n- A_LEVEL\n- URL\n- Z_LEVEL\n"), "{out}");
 }
+
+/// Libraries pass objects on as YAML, several times: what a map is made of is no part of its values.
+#[test]
+fn what_stands_beside_a_secret_is_shown_however_often_it_is_read_back() {
+    const TEMPLATE: &str = "\
+{{- define \"all\" -}}
+{{- $all := dict }}
+{{- range $name, $one := .Values.controllers }}{{ $_ := set $all $name . }}{{ end }}
+{{- $all | toYaml -}}
+{{- end -}}
+{{- define \"named\" -}}
+{{- $one := get (include \"all\" .root | fromYaml) .id -}}
+{{- $_ := set $one \"name\" .id -}}
+{{- $one | toYaml -}}
+{{- end -}}
+{{- $one := include \"named\" (dict \"root\" $ \"id\" \"one\") | fromYaml }}
+apiVersion: example.com/v1
+kind: Example
+metadata: {name: {{ $one.name }}}
+size: {{ $one.size }}
+word: {{ $one.word }}
+url: {{ $one.url }}
+";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: secrets, namespace: flux-system}
+stringData: {SECRET_DOMAIN: 'ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]'}
+sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
+";
+    // A text of lines is read from the YAML, all else out of the value that was written.
+    let values = "    controllers:\n      one: {size: 3, word: plain, url: 'https://web.${SECRET_DOMAIN}'}\n      \
+                  two: {command: [\"a\\nb\\n\"]}\n";
+    let scratch = fleet(&[("a", TEMPLATE)], values, secret);
+    let path = "./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: secrets}]}";
+    let sync = SYNC.replace("./clusters/a, prune: true", path);
+    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+    let out = scratch.forebay(&["build", "--helm-release", "apps/web"]).out;
+    for shown in ["\n  name: one\n", "size: 3\n", "word: plain\n", "url: '***'\n"] {
+        assert!(out.contains(shown), "{shown}: {out}");
+    }
+}

@@ -116,11 +116,16 @@ fn mask_hidden(node: &mut Node, snapshot: &Snapshot, depth: usize) {
 pub(crate) struct Concealed(Option<Finder>);
 
 impl Concealed {
-    /// Those of a Secret, and those that another object has of one.
+    /// Those of a Secret, and those that another object has of one. What a Secret itself is called is
+    /// told with it, whatever values of it are the same.
     pub(crate) fn of(object: NodeRef<'_>, snapshot: &Snapshot) -> Concealed {
+        let is_secret = is_secret_object(object);
         let mut words = Vec::new();
-        values(object, "", is_secret_object(object), snapshot, &mut words);
-        Concealed((!words.is_empty()).then(|| Finder::of(&words, &[])))
+        values(object, "", is_secret, snapshot, &mut words);
+        let own = ["/metadata/name", "/metadata/namespace"].into_iter().filter(|_| is_secret);
+        let own = own.filter_map(|pointer| object.at(pointer)?.text());
+        let names: Vec<Box<str>> = own.map(|name| name.into()).collect();
+        Concealed((!words.is_empty()).then(|| Finder::of(&words, &names)))
     }
 
     /// Puts stars into a text.

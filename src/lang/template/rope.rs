@@ -59,8 +59,8 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    pub(super) fn new(of: Rc<dyn Any>, from: SetId) -> Meaning {
-        Meaning { of, from, writer: WriterId::NOBODY, under: CondId::default() }
+    pub(super) fn new(of: Rc<dyn Any>) -> Meaning {
+        Meaning { of, from: SetId::NONE, writer: WriterId::NOBODY, under: CondId::default() }
     }
 }
 

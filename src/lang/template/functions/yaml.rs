@@ -34,7 +34,7 @@ fn emitted(call: &mut Call<'_>, val: &Val, pretty: bool) -> Result<Val> {
     let document = Rc::new(Document::of(&mut call.cx.trace, val, (pretty, most))?);
     call.cx.text(document.size)?;
     call.cx.step(document.size / 16)?;
-    let meaning = (!pretty).then(|| Meaning::new(document.clone(), val.from));
+    let meaning = (!pretty).then(|| Meaning::new(document.clone()));
     Ok(Val::text(match meaning {
         Some(meaning) if call.cx.trace.is_empty() => Text::later(meaning, move || document.bytes()),
         meaning => {
