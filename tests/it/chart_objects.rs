@@ -372,6 +372,22 @@ fn a_kustomization_that_does_not_build_may_move_what_lies_beside_it() {
     assert_eq!(told(Some("namespace: home\nresources: [web.yaml, claim.yaml]\npatches: [a.yaml]\n")), 0);
 }
 
+/// What a release makes of a template, whose values have a variable of an encrypted Secret.
+fn with_a_hidden_domain(template: &str, values: &str) -> String {
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: secrets, namespace: flux-system}
+stringData: {SECRET_DOMAIN: 'ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]'}
+sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
+";
+    let scratch = fleet(&[("a", template)], values, secret);
+    let path = "./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: secrets}]}";
+    let sync = SYNC.replace("./clusters/a, prune: true", path);
+    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
+    scratch.forebay(&["build", "--helm-release", "apps/web"]).out
+}
+
 /// Of a variable of an encrypted Secret the text is hidden that holds it: not its name, not what
 /// was only decided by it, and not what stands beside it.
 #[test]
@@ -397,20 +413,9 @@ metadata: {name: web}
 env: {{- $env | toYaml | nindent 2 }}
 keys: {{- keys .Values.env | sortAlpha | toYaml | nindent 2 }}
 ";
-    let secret = "\
-apiVersion: v1
-kind: Secret
-metadata: {name: secrets, namespace: flux-system}
-stringData: {SECRET_DOMAIN: 'ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]'}
-sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
-";
     let values =
         "    env:\n      A_LEVEL: info\n      URL: https://web.${SECRET_DOMAIN}\n      Z_LEVEL: debug\n";
-    let scratch = fleet(&[("a", TEMPLATE)], values, secret);
-    let path = "./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: secrets}]}";
-    let sync = SYNC.replace("./clusters/a, prune: true", path);
-    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
-    let out = scratch.forebay(&["build", "--helm-release", "apps/web"]).out;
+    let out = with_a_hidden_domain(TEMPLATE, values);
     let env = out.split_once("env:\n").map(|(_, env)| env.lines().take(6).collect::<Vec<_>>());
     let expected = [
         "- name: A_LEVEL",
@@ -446,21 +451,10 @@ size: {{ $one.size }}
 word: {{ $one.word }}
 url: {{ $one.url }}
 ";
-    let secret = "\
-apiVersion: v1
-kind: Secret
-metadata: {name: secrets, namespace: flux-system}
-stringData: {SECRET_DOMAIN: 'ENC[AES256_GCM,data:aGk=,iv:aXY=,tag:dGFn,type:str]'}
-sops: {age: [{recipient: age1examplealice, enc: YWdl}], version: 3.11.0}
-";
     // A text of lines is read from the YAML, all else out of the value that was written.
     let values = "    controllers:\n      one: {size: 3, word: plain, url: 'https://web.${SECRET_DOMAIN}'}\n      \
                   two: {command: [\"a\\nb\\n\"]}\n";
-    let scratch = fleet(&[("a", TEMPLATE)], values, secret);
-    let path = "./clusters/a, prune: true, postBuild: {substituteFrom: [{kind: Secret, name: secrets}]}";
-    let sync = SYNC.replace("./clusters/a, prune: true", path);
-    scratch.write("clusters/a/flux-system/gotk-sync.yaml", sync.as_bytes());
-    let out = scratch.forebay(&["build", "--helm-release", "apps/web"]).out;
+    let out = with_a_hidden_domain(TEMPLATE, values);
     for shown in ["\n  name: one\n", "size: 3\n", "word: plain\n", "url: '***'\n"] {
         assert!(out.contains(shown), "{shown}: {out}");
     }
