@@ -291,7 +291,7 @@ const MEANINGS: [Meaning; EffectKind::ALL.len()] = {
             Notable,
             "",
             "what a Kustomization applied before may be in a repository, or a remote base, that is \
-                 not here, or is too much to build",
+                 not here, or is too much to build; or a remote base is of another version",
         ),
         (
             EffectKind::Kept,
