@@ -278,13 +278,12 @@ fn unseen(applied: &Applied, before: Option<&Applied>) -> Option<Why> {
 
 /// What of a Kustomization's build can't be told, and is not in its other build.
 fn new_parts<'w>(of: &'w Applied, other: Option<&Applied>) -> Vec<&'w str> {
-    let known: &[_] = match other.map(|other| &other.outcome) {
-        Some(Outcome::Built { partial, .. }) => partial,
-        _ => &[],
-    };
     let Outcome::Built { partial, .. } = &of.outcome else { return Vec::new() };
-    let is_new = |what: &str| !known.iter().any(|(_, known, _)| known == what);
-    partial.iter().map(|(_, what, _)| &**what).filter(|what| is_new(what)).collect()
+    let known: BTreeSet<&str> = match other.map(|other| &other.outcome) {
+        Some(Outcome::Built { partial, .. }) => partial.iter().map(|(_, known, _)| &**known).collect(),
+        _ => BTreeSet::new(),
+    };
+    partial.iter().map(|(_, what, _)| &**what).filter(|what| !known.contains(what)).collect()
 }
 
 fn first_of(list: &[&str]) -> Option<String> {

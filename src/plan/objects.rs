@@ -18,7 +18,7 @@ use crate::model::{EffectKind, Name, ObjectId, Severity};
 use crate::simulate::takeover::helm::{TargetChange, WantedRelease};
 use crate::world::namespaces::lacks_namespace;
 use crate::world::{Applied, ApplyTarget, Effective};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,11 +71,15 @@ pub(super) fn effects(pair: &Pair<'_>, told: &MachineFields<'_>) -> Vec<Effect> 
     for (applied, _) in empty.values() {
         out.push(emptied(pair, applied, &below(&applied.id, &inside)));
     }
+    let mut unseen = UnseenBefore::default();
     for (key, after) in &added {
         match renamed.get(*key) {
             Some(before) => out.push(rename(pair, before, after)),
             None if is_below_repaired(pair, after) => {}
-            None => out.push(validity::refused(pair, None, after).unwrap_or_else(|| addition(pair, after))),
+            None => {
+                let refused = validity::refused(pair, None, after);
+                out.push(refused.unwrap_or_else(|| addition(pair, after, &mut unseen)));
+            }
         }
     }
     out
@@ -150,7 +154,10 @@ fn is_below_repaired(pair: &Pair<'_>, after: &Placed<'_>) -> bool {
     false
 }
 
-fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
+/// What of the builds of Kustomizations could not be told before, found once for each.
+type UnseenBefore<'w> = FxHashMap<&'w ObjectId, Option<String>>;
+
+fn addition<'w>(pair: &Pair<'w>, after: &Placed<'w>, unseen: &mut UnseenBefore<'w>) -> Effect {
     let mut effect = Effect::new(pair, EffectKind::Added, &after.object.id);
     effect.target = after.target.clone();
     effect.reason = match after.kustomization {
@@ -159,9 +166,12 @@ fn addition(pair: &Pair<'_>, after: &Placed<'_>) -> Effect {
         Some(by) => format!("in the build of {}", by.path),
         None => "created".to_owned(),
     };
-    let before = |by: &Applied| pair.base?.applied(by.id.namespace.as_deref(), &by.id.name);
+    let find = |by: &Applied| {
+        let before = pair.base?.applied(by.id.namespace.as_deref(), &by.id.name)?;
+        unseen_before(before, by)
+    };
     if let Some(by) = after.kustomization
-        && let Some(what) = before(by).and_then(|before| unseen_before(before, by))
+        && let Some(what) = unseen.entry(&by.id).or_insert_with(|| find(by))
     {
         effect
             .consequences

@@ -170,7 +170,7 @@ impl<'t> Outline<'t> {
         self.forget(open.keys)
     }
 
-    /// Forgets the keys of a map, which are all but the first; nothing where one stands there twice.
+    /// Forgets the keys of the innermost map, which begin at `first`; nothing where one is there twice.
     fn forget(&mut self, first: usize) -> Option<()> {
         let keys = &mut self.keys[first..];
         let is_twice = if keys.len() <= FEW {

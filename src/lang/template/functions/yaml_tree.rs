@@ -67,7 +67,7 @@ impl Document {
         (bytes, places.layout)
     }
 
-    /// As [`Document::written`], where nothing is known of where it comes from.
+    /// The bytes of [`Document::written`] alone.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.bytes_at(false, None)
     }
@@ -215,7 +215,7 @@ fn other(text: &str) -> Shape {
 /// A tree on its way to a text.
 struct Writing<'w, 't> {
     emitter: Emitter<'static>,
-    /// Nothing where nothing is known of where it comes from.
+    /// Nothing where only the bytes are wanted.
     places: Option<&'w mut Places<'t>>,
 }
 
@@ -285,7 +285,7 @@ struct Places<'t> {
 }
 
 impl Places<'_> {
-    /// What is all from the same.
+    /// A part that comes from one set as a whole.
     fn plain(&mut self, from: SetId, written: Range<usize>) {
         self.layout.to(written.start, self.own);
         let prov = self.trace.plain(from);

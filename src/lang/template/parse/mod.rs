@@ -58,7 +58,7 @@ impl ParserMemory {
     }
 }
 
-/// Parses a text.
+/// What a text defines, and its mistakes.
 pub(super) fn parse(
     name: &str,
     shared: Arc<str>,
