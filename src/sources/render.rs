@@ -87,8 +87,8 @@ pub(crate) struct Unread {
     pub dead: Vec<Dead>,
     /// Whether the templates could be followed.
     pub is_followed: bool,
-    /// What the templates can read; nothing where that is too much to say, or not asked
-    /// again.
+    /// What the templates can read; nothing where that is too much to say, where each value
+    /// was read, or where it is not asked again.
     readers: Option<Arc<Readers>>,
     /// All values, as templates see them.
     coalesced: Option<Value>,
@@ -183,10 +183,8 @@ impl Rendering {
 
     /// The value that the chart fails on, where it fails.
     pub(crate) fn culprit(&self) -> Option<&Culprit> {
-        let find = || {
-            let unread = self.unread();
-            self.of.as_ref().and_then(|of| helm::culprit(&of.request(), unread.readers.as_deref()))
-        };
+        let of = self.of.as_ref();
+        let find = || of.and_then(|of| helm::culprit(&of.request(), of.readers().as_deref()));
         self.culprit.get_or_init(find).as_ref()
     }
 
@@ -198,7 +196,7 @@ impl Rendering {
             return Vec::new();
         }
         let (was, is) = (before.unread(), self.unread());
-        if was.readers.is_none() {
+        if !was.is_followed {
             return Vec::new();
         }
         // Whether it, or what it lies in, was dead.
@@ -333,18 +331,34 @@ impl Rendered {
         self.run.as_ref()?.written.as_ref()
     }
 
+    /// What nothing reads. To follow the templates takes as long as many renders: not where
+    /// each value was read, and for the texts of these values only where something is dead
+    /// without them, for with them templates read more.
     fn unread(&self) -> Unread {
+        let is_all_read = self.run.as_ref().is_some_and(|run| run.touched.is_all(&self.values));
+        if is_all_read && self.values_files.is_empty() {
+            return Unread { is_followed: true, ..Unread::default() };
+        }
         let request = self.request();
-        let readers = self.chart.readers(&self.values, self.helm.line);
         let coalesced = helm::coalesced(&request).ok();
-        let dead = match (&readers, &coalesced) {
-            (Some(readers), Some(coalesced)) => {
-                helm::proved(&request, self.written(), readers.dead(&self.values, coalesced))
-            }
+        let dead = |readers: &Option<Arc<Readers>>| match (readers, &coalesced) {
+            (Some(readers), Some(coalesced)) => readers.dead(&self.values, coalesced),
             _ => Vec::new(),
         };
+        let mut readers = self.chart.readers(None, self.helm.line);
+        let mut found = dead(&readers);
+        if !found.is_empty() || !self.values_files.is_empty() {
+            readers = self.readers();
+            found = dead(&readers);
+        }
+        let dead = helm::proved(&request, self.written(), found);
         let is_followed = readers.is_some();
         Unread { dead, is_followed, readers, coalesced, ..Unread::default() }
+    }
+
+    /// What the templates can read, with the texts of these values.
+    fn readers(&self) -> Option<Arc<Readers>> {
+        self.chart.readers(Some(&self.values), self.helm.line)
     }
 
     fn unread_of_files(&self, readers: &Readers, coalesced: &Value) -> Vec<(Dead, Location)> {
@@ -365,7 +379,7 @@ impl Rendered {
     fn reading(&self, unread: &Unread) -> Result<ValueUse, RenderError> {
         let request = self.request();
         let values = helm::coalesced(&request)?;
-        let Some(readers) = &unread.readers else {
+        let Some(readers) = self.readers() else {
             return Ok(ValueUse {
                 values,
                 dead: FxHashSet::default(),

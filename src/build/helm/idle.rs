@@ -141,6 +141,27 @@ impl RenderedChart {
     }
 }
 
+impl Touched {
+    /// Whether something came of each of a release's values, or each was asked. What two keys
+    /// share by an anchor may be read by one of them only.
+    pub(crate) fn is_all(&self, values: &Value) -> bool {
+        self.is_all_once(values, &mut FxHashSet::default())
+    }
+
+    /// Values are no deeper than the reader of YAML lets them be.
+    fn is_all_once(&self, value: &Value, seen: &mut FxHashSet<Location>) -> bool {
+        match &value.kind {
+            Kind::Map(map) if !map.is_empty() => map.values().all(|value| self.is_all_once(value, seen)),
+            Kind::List(items) if !items.is_empty() => items.iter().all(|item| self.is_all_once(item, seen)),
+            _ => value
+                .origin
+                .as_ref()
+                .map(Origin::location)
+                .is_some_and(|place| self.live.contains(&place) && seen.insert(place)),
+        }
+    }
+}
+
 /// The values of a release that its chart reads under other values only; without those in
 /// `dead`, which it never reads. `touched` is of a run of the request, which wrote `known`.
 pub(crate) fn idle(

@@ -93,14 +93,14 @@ fn texts(value: &Value, found: &mut BTreeSet<Arc<str>>) {
 }
 
 impl Chart {
-    /// What its templates can read, with the texts of these values; nothing where that is
-    /// too much to say.
-    pub(crate) fn readers(&self, values: &Value, line: HelmLine) -> Option<Arc<Readers>> {
+    /// What its templates can read, with the texts of its own values and of these; nothing
+    /// where that is too much to say.
+    pub(crate) fn readers(&self, values: Option<&Value>, line: HelmLine) -> Option<Arc<Readers>> {
         let all = switched_on(self, 0);
         let mut found = Vec::new();
         parts(&all, all.name().to_owned(), Vec::new(), &mut found);
         let mut known = BTreeSet::new();
-        texts(values, &mut known);
+        values.iter().for_each(|values| texts(values, &mut known));
         found.iter().filter_map(|part| part.chart.values.as_ref()).for_each(|own| texts(own, &mut known));
         known.retain(|text| reads::may_read(text, &["Capabilities", "Chart", "Release", "Template"]));
         if known.len() > TEXTS {

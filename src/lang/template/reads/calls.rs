@@ -177,7 +177,7 @@ impl ReadsWalk<'_> {
         for atom in &list.0 {
             match atom {
                 Atom::KeysOf(list) => {
-                    let behind = self.heap.objects[*list as usize].behind.clone();
+                    let behind = self.object(*list).behind.clone();
                     keys.iter().for_each(|key| drop(self.field(&behind, key)));
                 }
                 other => self.read_whole(&Val::one(*other)),
@@ -351,14 +351,7 @@ impl ReadsWalk<'_> {
                 hidden.push(one.clone());
             }
         }
-        let known = &mut self.heap.objects[made as usize].hidden;
-        if *known != hidden {
-            // The same call with another map: what is left out at all times.
-            match known.is_empty() {
-                true => *known = hidden,
-                false => known.retain(|key| hidden.contains(key)),
-            }
-        }
+        self.heap.hide(made, &hidden);
         Val::one(Atom::Made(made))
     }
 

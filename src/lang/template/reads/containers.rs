@@ -1,10 +1,8 @@
-//! Going into values, and reading them.
+//! Going into values.
 
 use super::heap::{Atom, Atoms, Seen, Val};
 use super::paths::Seg;
-use super::walk::{Keys, ReadsWalk};
-use smallvec::SmallVec;
-use std::rc::Rc;
+use super::walk::ReadsWalk;
 use std::sync::Arc;
 
 /// How deep the input is followed; below that all is read.
@@ -35,7 +33,7 @@ impl ReadsWalk<'_> {
     }
 
     /// Counts parts of values that a step looks at.
-    fn visit(&self, parts: usize) {
+    pub(super) fn visit(&self, parts: usize) {
         self.visits.set(self.visits.get() + parts as u64);
     }
 
@@ -44,47 +42,8 @@ impl ReadsWalk<'_> {
         self.visits.get() > VISITS
     }
 
-    /// What templates set in what may be this part of the input.
-    fn over(&mut self, part: u32) -> Rc<[Atom]> {
-        let count = self.heap.over.len();
-        if let Some((known, found)) = self.done.over.get(&part)
-            && *known == count
-        {
-            return found.clone();
-        }
-        self.visit(count);
-        let same = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_same(part, **other));
-        let found = in_order(same);
-        self.done.over.insert(part, (count, found.clone()));
-        found
-    }
-
-    /// What templates set in what may lie in this part of the input, or be it.
-    fn below(&mut self, part: u32) -> Rc<[Atom]> {
-        let count = self.heap.over.len();
-        if let Some((known, found)) = self.done.below.get(&part)
-            && *known == count
-        {
-            return found.clone();
-        }
-        self.visit(count);
-        let inside = self.heap.over.iter().filter(|(other, _)| self.reads.may_be_in(**other, part));
-        let found = in_order(inside);
-        self.done.below.insert(part, (count, found.clone()));
-        found
-    }
-
     /// An entry of a map.
-    pub(super) fn field(&mut self, of: &Val, key: &Arc<str>) -> Val {
-        if let Some(found) = self.done.fields.get(of).and_then(|fields| fields.get(key)) {
-            return found.clone();
-        }
-        let found = self.find_field(of, key);
-        self.done.fields.entry(of.clone()).or_default().insert(key.clone(), found.clone());
-        found
-    }
-
-    fn find_field(&mut self, of: &Val, key: &Arc<str>) -> Val {
+    pub(super) fn find_field(&mut self, of: &Val, key: &Arc<str>) -> Val {
         let mut out = Val::default();
         let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
@@ -103,7 +62,7 @@ impl ReadsWalk<'_> {
                     todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
-                    let object = &self.heap.objects[object as usize];
+                    let object = self.object(object);
                     let own = object.fields.get(key);
                     if let Some(own) = own {
                         out.join(own);
@@ -111,7 +70,7 @@ impl ReadsWalk<'_> {
                     out.join(&object.any);
                     let of_loops: Vec<(u32, Val)> =
                         object.of_loops.iter().map(|(index, val)| (*index, val.clone())).collect();
-                    if !object.hidden.contains(key) {
+                    if !object.hides(key) {
                         todo.extend_from_slice(&object.behind.0);
                     }
                     if own.is_none() {
@@ -130,16 +89,7 @@ impl ReadsWalk<'_> {
     }
 
     /// The elements of a list or entries of a map, all of which are gone through.
-    pub(super) fn elements(&mut self, of: &Val) -> Val {
-        if let Some(found) = self.done.elements.get(of) {
-            return found.clone();
-        }
-        let found = self.find_elements(of);
-        self.done.elements.insert(of.clone(), found.clone());
-        found
-    }
-
-    fn find_elements(&mut self, of: &Val) -> Val {
+    pub(super) fn find_elements(&mut self, of: &Val) -> Val {
         let mut out = Val::default();
         let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
@@ -153,7 +103,7 @@ impl ReadsWalk<'_> {
                 Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => drop(out.add(atom)),
                 Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => drop(out.add(Atom::Other)),
                 Atom::KeysOf(list) => {
-                    let behind = self.heap.objects[list as usize].behind.clone();
+                    let behind = self.object(list).behind.clone();
                     self.read_keys(&behind);
                     out.add(Atom::Other);
                 }
@@ -163,7 +113,7 @@ impl ReadsWalk<'_> {
                     todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
-                    let object = &self.heap.objects[object as usize];
+                    let object = self.object(object);
                     for val in object.fields.values() {
                         out.join(val);
                     }
@@ -188,7 +138,7 @@ impl ReadsWalk<'_> {
                 found.join(&self.elements(&Val::one(*atom)));
                 continue;
             };
-            let object = self.heap.objects[*object as usize].clone();
+            let object = self.object(*object).clone();
             if let Some(own) = object.fields.get(&*index.to_string()) {
                 found.join(own);
             }
@@ -205,7 +155,7 @@ impl ReadsWalk<'_> {
         let parent = own.parent;
         let is_same = match own.seg {
             Some(Seg::OfLoop(other)) => other == index,
-            Some(Seg::Any) => self.heap.loops[index as usize].contains(&parent),
+            Some(Seg::Any) => self.loop_maps(index).contains(&parent),
             _ => false,
         };
         if !is_same {
@@ -230,13 +180,13 @@ impl ReadsWalk<'_> {
                 Atom::Other | Atom::Unseen | Atom::Deep | Atom::Text(_) => drop(out.add(atom)),
                 // A map that the loop itself goes through has the element there.
                 Atom::Input(part) => {
-                    let is_own = self.heap.loops[index as usize].contains(&part);
+                    let is_own = self.loop_maps(index).contains(&part);
                     let seg = if is_own { Seg::Any } else { Seg::OfLoop(index) };
                     out.add(self.part(part, seg));
                     todo.extend_from_slice(&self.over(part));
                 }
                 Atom::Made(object) => {
-                    let object = &self.heap.objects[object as usize];
+                    let object = self.object(object);
                     let of_loops = object.of_loops.clone();
                     for val in object.fields.values() {
                         out.join(val);
@@ -266,9 +216,9 @@ impl ReadsWalk<'_> {
             }
             match atom {
                 Atom::Input(part) => parts.push(part),
-                Atom::Made(object) => todo.extend_from_slice(&self.heap.objects[object as usize].behind.0),
+                Atom::Made(object) => todo.extend_from_slice(&self.object(object).behind.0),
                 Atom::Unseen => return Val::one(Atom::Other),
-                Atom::Text(text) if !self.heap.texts[text as usize].from.0.is_empty() => {
+                Atom::Text(text) if !self.text(text).from.0.is_empty() => {
                     return Val::one(Atom::Other);
                 }
                 _ => {}
@@ -277,109 +227,6 @@ impl ReadsWalk<'_> {
         match parts.is_empty() {
             true => Val::one(Atom::Other),
             false => Val::one(Atom::Key(self.heap.loop_at(self.site(id, 3), &parts))),
-        }
-    }
-
-    /// The keys of a map or the number of its entries, or of the elements of a list.
-    pub(super) fn read_keys(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
-        while let Some(atom) = todo.pop() {
-            self.visit(1);
-            if !seen.insert(atom) {
-                continue;
-            }
-            match atom {
-                Atom::Input(part) => {
-                    self.reads.read_keys(part);
-                    todo.extend_from_slice(&self.over(part));
-                }
-                Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Whether a value is empty.
-    pub(super) fn read_truth(&mut self, of: &Val) {
-        if self.done.truths.contains(of) {
-            return;
-        }
-        self.done.truths.insert(of.clone());
-        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
-        while let Some(atom) = todo.pop() {
-            self.visit(1);
-            if !seen.insert(atom) {
-                continue;
-            }
-            match atom {
-                Atom::Input(part) => self.reads.test(part),
-                Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// All of a value, whatever is in it.
-    pub(super) fn read_whole(&mut self, of: &Val) {
-        let none = self.none.clone();
-        let mut todo: SmallVec<[(Atom, Keys); 8]> = of.0.iter().map(|atom| (*atom, none.clone())).collect();
-        while let Some((atom, but)) = todo.pop() {
-            if !self.done.whole.insert((atom, but.clone())) {
-                continue;
-            }
-            self.steps += 1;
-            match atom {
-                Atom::Nil
-                | Atom::Other
-                | Atom::Unseen
-                | Atom::Deep
-                | Atom::Lit(_)
-                | Atom::Int(_)
-                | Atom::Files(_)
-                | Atom::Key(_) => {}
-                Atom::KeysOf(list) => {
-                    let behind = self.heap.objects[list as usize].behind.clone();
-                    self.read_keys(&behind);
-                }
-                Atom::Text(text) => {
-                    let holds = &self.heap.texts[text as usize].holds;
-                    todo.extend(holds.0.iter().map(|atom| (*atom, none.clone())));
-                }
-                Atom::Input(part) => {
-                    self.reads.read_whole(part, &but);
-                    todo.extend(self.below(part).iter().map(|atom| (*atom, none.clone())));
-                }
-                Atom::Made(object) => {
-                    let object = &self.heap.objects[object as usize];
-                    for (key, val) in &object.fields {
-                        if !but.contains(key) {
-                            todo.extend(val.0.iter().map(|atom| (*atom, none.clone())));
-                        }
-                    }
-                    let loops = object.of_loops.values().flat_map(|val| &val.0);
-                    todo.extend(object.any.0.iter().chain(loops).map(|atom| (*atom, none.clone())));
-                    let hidden: Keys = match object.hidden.is_empty() {
-                        true => but.clone(),
-                        false => {
-                            let own = object.hidden.iter().filter(|key| !but.contains(key));
-                            but.iter().chain(own).cloned().collect()
-                        }
-                    };
-                    todo.extend(object.behind.0.iter().map(|atom| (*atom, hidden.clone())));
-                }
-            }
-        }
-    }
-
-    /// A value where a text or number is wanted: of a text that a template made, all.
-    pub(super) fn read_scalar(&mut self, of: &Val) {
-        let texts: Atoms = of.0.iter().copied().filter(|atom| matches!(atom, Atom::Text(_))).collect();
-        if !texts.is_empty() {
-            self.read_whole(&Val(texts));
         }
     }
 
@@ -403,13 +250,13 @@ impl ReadsWalk<'_> {
                     todo.extend_from_slice(&self.below(part));
                 }
                 Atom::Text(text) => {
-                    let text = &self.heap.texts[text as usize];
+                    let text = self.text(text);
                     inside.is_unseen |= text.is_unseen;
                     todo.extend(text.holds.0.iter().chain(&text.from.0).copied());
                     inside.shapes.extend(text.shapes.iter().cloned());
                 }
                 Atom::Made(object) => {
-                    let object = &self.heap.objects[object as usize];
+                    let object = self.object(object);
                     let vals = object.fields.values().chain(object.of_loops.values());
                     todo.extend(vals.flat_map(|val| &val.0).copied());
                     todo.extend(object.any.0.iter().chain(&object.behind.0).copied());
@@ -419,13 +266,6 @@ impl ReadsWalk<'_> {
         inside.literals.sort_unstable();
         inside
     }
-}
-
-/// The objects of what is set in parts of the input.
-fn in_order<'o>(over: impl Iterator<Item = (&'o u32, &'o u32)>) -> Rc<[Atom]> {
-    let mut found: Vec<Atom> = over.map(|(_, object)| Atom::Made(*object)).collect();
-    found.sort_unstable();
-    found.into()
 }
 
 /// What is anywhere in a value.

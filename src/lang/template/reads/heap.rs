@@ -1,5 +1,6 @@
 //! Values, and the maps, lists and texts that templates make.
 
+use super::clock::{Cell, Clock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -34,8 +35,8 @@ pub(super) enum Atom {
     KeysOf(u32),
 }
 
-/// Most values are one thing or two.
-pub(super) type Atoms = SmallVec<[Atom; 2]>;
+/// Most values are a few things.
+pub(super) type Atoms = SmallVec<[Atom; 6]>;
 
 /// All that a value may be, in order.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -151,8 +152,8 @@ pub(super) struct HeapObject {
     pub(super) of_loops: BTreeMap<u32, Val>,
     /// What it was made from: entries of these are its own, too.
     pub(super) behind: Val,
-    /// Keys that it did not take over from there.
-    pub(super) hidden: Vec<Arc<str>>,
+    /// Keys that it did not take over from there, where some are left out.
+    pub(super) hidden: Option<Vec<Arc<str>>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -183,12 +184,13 @@ pub(super) struct Heap {
     loop_sites: FxHashMap<Site, u32>,
     /// For each loop, the maps of the input that it goes through.
     pub(super) loops: Vec<Vec<u32>>,
-    /// Entries that templates set in parts of the input.
-    pub(super) over: FxHashMap<u32, u32>,
+    over: FxHashMap<u32, u32>,
+    /// Parts of the input that templates set entries in, each with the map of these.
+    pub(super) set_in: Vec<(u32, u32)>,
     literals: Vec<Arc<str>>,
     by_literal: FxHashMap<Arc<str>, u32>,
-    /// Whether anything grew.
-    pub(super) has_changed: bool,
+    /// When each of these grew.
+    pub(super) clock: Clock,
 }
 
 /// Shapes of a text that are kept.
@@ -197,13 +199,11 @@ const SHAPES: usize = 16;
 impl Heap {
     pub(super) fn object(&mut self) -> u32 {
         self.objects.push(HeapObject::default());
-        self.has_changed = true;
         self.objects.len() as u32 - 1
     }
 
     pub(super) fn text(&mut self) -> u32 {
         self.texts.push(HeapText::default());
-        self.has_changed = true;
         self.texts.len() as u32 - 1
     }
 
@@ -239,7 +239,7 @@ impl Heap {
         for part in through {
             if !parts.contains(part) {
                 parts.push(*part);
-                self.has_changed = true;
+                self.clock.grow(Cell::Loop(index));
             }
         }
         index
@@ -252,6 +252,8 @@ impl Heap {
         }
         let new = self.object();
         self.over.insert(part, new);
+        self.set_in.push((part, new));
+        self.clock.grow(Cell::Over);
         new
     }
 
@@ -271,27 +273,43 @@ impl Heap {
 
     pub(super) fn set(&mut self, object: u32, key: &Arc<str>, val: &Val) {
         let fields = &mut self.objects[object as usize].fields;
-        self.has_changed |= match fields.get_mut(key) {
+        let grew = match fields.get_mut(key) {
             Some(known) => known.join(val),
             None => {
                 fields.insert(key.clone(), val.clone());
                 true
             }
         };
+        self.clock.grow_if(grew, Cell::Object(object));
     }
 
     pub(super) fn set_of_loop(&mut self, object: u32, of: u32, val: &Val) {
-        self.has_changed |= self.objects[object as usize].of_loops.entry(of).or_default().join(val);
+        let grew = self.objects[object as usize].of_loops.entry(of).or_default().join(val);
+        self.clock.grow_if(grew, Cell::Object(object));
     }
 
     pub(super) fn set_any(&mut self, object: u32, val: &Val) {
-        self.has_changed |= self.objects[object as usize].any.join(val);
+        let grew = self.objects[object as usize].any.join(val);
+        self.clock.grow_if(grew, Cell::Object(object));
     }
 
     pub(super) fn set_behind(&mut self, object: u32, val: &Val) {
         let mut val = val.clone();
         val.0.retain(|atom| *atom != Atom::Made(object));
-        self.has_changed |= self.objects[object as usize].behind.join(&val);
+        let grew = self.objects[object as usize].behind.join(&val);
+        self.clock.grow_if(grew, Cell::Object(object));
+    }
+
+    /// Leaves keys out of what a map takes over: those that are left out each time.
+    pub(super) fn hide(&mut self, object: u32, keys: &[Arc<str>]) {
+        let hidden = &mut self.objects[object as usize].hidden;
+        let before = hidden.as_ref().map(Vec::len);
+        match hidden {
+            Some(hidden) => hidden.retain(|key| keys.contains(key)),
+            None => *hidden = Some(keys.to_vec()),
+        }
+        let grew = before != hidden.as_ref().map(Vec::len);
+        self.clock.grow_if(grew, Cell::Object(object));
     }
 
     /// Puts a text into another one.
@@ -309,23 +327,48 @@ impl Heap {
         for shape in shapes {
             changed |= text.shape(shape);
         }
-        self.has_changed |= changed;
+        self.clock.grow_if(changed, Cell::Text(into));
     }
 
     pub(super) fn mix(&mut self, text: u32) {
-        let text = &mut self.texts[text as usize];
-        self.has_changed |= !std::mem::replace(&mut text.is_mixed, true);
+        let was = std::mem::replace(&mut self.texts[text as usize].is_mixed, true);
+        self.clock.grow_if(!was, Cell::Text(text));
     }
 
     pub(super) fn unsee(&mut self, text: u32) {
-        let text = &mut self.texts[text as usize];
-        self.has_changed |= !std::mem::replace(&mut text.is_unseen, true);
+        let was = std::mem::replace(&mut self.texts[text as usize].is_unseen, true);
+        self.clock.grow_if(!was, Cell::Text(text));
+    }
+
+    /// Notes what stands in a text.
+    pub(super) fn put_from(&mut self, text: u32, from: &Val) {
+        let grew = self.texts[text as usize].from.join(from);
+        self.clock.grow_if(grew, Cell::Text(text));
+    }
+
+    /// Notes what a text is the YAML of.
+    pub(super) fn put_held(&mut self, text: u32, held: &Val) {
+        let grew = self.texts[text as usize].holds.join(held);
+        self.clock.grow_if(grew, Cell::Text(text));
+    }
+
+    /// Notes what a text looks like.
+    pub(super) fn put_shape(&mut self, text: u32, shape: Arc<str>) {
+        let grew = self.texts[text as usize].shape(shape);
+        self.clock.grow_if(grew, Cell::Text(text));
+    }
+}
+
+impl HeapObject {
+    /// Whether a key of what it was made from is not its own.
+    pub(super) fn hides(&self, key: &Arc<str>) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| hidden.contains(key))
     }
 }
 
 impl HeapText {
     /// Whether it was new; of too many nobody sees all.
-    pub(super) fn shape(&mut self, shape: Arc<str>) -> bool {
+    fn shape(&mut self, shape: Arc<str>) -> bool {
         if self.shapes.contains(&shape) {
             return false;
         }

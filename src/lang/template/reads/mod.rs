@@ -7,12 +7,16 @@
 //! not followed reads all that it is given; past a bound there is no answer at all.
 //!
 //! Values are flow-insensitive: a map that was changed anywhere is changed everywhere. So
-//! the templates run in rounds until no set grows.
+//! the templates run in rounds until no set grows; a run that read nothing which grew since
+//! then is not done again.
 
 mod calls;
+mod clock;
 mod containers;
 mod guards;
 mod heap;
+mod look_ups;
+mod marks;
 mod paths;
 mod texts;
 mod walk;

@@ -35,8 +35,8 @@ impl ReadsWalk<'_> {
                         found.join(&self.call(template, data));
                     }
                 }
-                Atom::Text(text) if !self.heap.texts[*text as usize].shapes.is_empty() => {
-                    let shapes = self.heap.texts[*text as usize].shapes.clone();
+                Atom::Text(text) if !self.text(*text).shapes.is_empty() => {
+                    let shapes = self.text(*text).shapes.clone();
                     for template in self.named_like(&shapes) {
                         found.join(&self.call(template, data));
                     }
@@ -127,8 +127,7 @@ impl ReadsWalk<'_> {
         args.iter().for_each(|arg| self.read_whole(arg));
         let text = self.made_of(args, place.id);
         for shape in shapes {
-            let grew = self.heap.texts[text as usize].shape(shape);
-            self.heap.has_changed |= grew;
+            self.heap.put_shape(text, shape);
         }
         found.add(Atom::Text(text));
         found
@@ -148,7 +147,7 @@ impl ReadsWalk<'_> {
                 !matches!(atom, Atom::Other | Atom::Unseen | Atom::Int(_) | Atom::Files(_) | Atom::Key(_))
             });
             from.0.retain(|atom| *atom != Atom::Text(text));
-            self.heap.has_changed |= self.heap.texts[text as usize].from.join(&from);
+            self.heap.put_from(text, &from);
         }
         text
     }
@@ -175,7 +174,7 @@ impl ReadsWalk<'_> {
         let text = self.heap.text_at(self.site(place.id, 2));
         let mut val = val.clone();
         val.0.retain(|atom| *atom != Atom::Text(text));
-        self.heap.has_changed |= self.heap.texts[text as usize].holds.join(&val);
+        self.heap.put_held(text, &val);
         Val::one(Atom::Text(text))
     }
 
@@ -189,12 +188,12 @@ impl ReadsWalk<'_> {
                 }
                 Atom::Unseen | Atom::Deep => drop(found.add(*atom)),
                 Atom::Text(text) => {
-                    let known = &self.heap.texts[*text as usize];
+                    let known = self.text(*text);
                     if known.is_mixed {
                         self.read_whole(&Val::one(*atom));
                         found.add(*atom);
                     } else {
-                        found.join(&known.holds.clone());
+                        found.join(&known.holds);
                     }
                 }
                 Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {

@@ -2,15 +2,17 @@
 
 mod pipes;
 
+use super::clock::Cell;
 use super::guards::Scalars;
 use super::heap::{Atom, Heap, Site, Val};
+use super::look_ups::LookUps;
+use super::marks::Marks;
 use super::paths::{PathReads, Seg};
 use super::{DataShape, Program, Templates};
 use crate::lang::template::ast::{Branch, List, Node, Pipe};
 use crate::lang::template::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Rounds until nothing is new.
@@ -42,8 +44,20 @@ struct Run {
     out: u32,
     round: u32,
     is_active: bool,
+    /// Whether it is done, with all that it is given so far.
+    is_done: bool,
+    /// Each once, in their order, with when it first happened.
+    events: Vec<(Event, u32)>,
     /// All that it may print, where that is a few words.
     words: Option<Vec<Arc<str>>>,
+}
+
+/// What happened in a run that may be otherwise once something grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Event {
+    Read(Cell),
+    /// Another run was called.
+    Call(usize),
 }
 
 pub(super) struct ReadsWalk<'p> {
@@ -58,11 +72,13 @@ pub(super) struct ReadsWalk<'p> {
     by_arg: FxHashMap<(usize, Val), usize>,
     of_template: FxHashMap<usize, Vec<usize>>,
     pub(super) parsed: FxHashMap<Arc<str>, Option<usize>>,
-    round: u32,
+    pub(super) round: u32,
     depth: usize,
     gave_up: bool,
     /// The run of a template that is on its way.
     pub(super) current: usize,
+    /// What happened in it so far.
+    events: FxHashSet<Event>,
     /// Variables, each with the branches and loops that it was declared in.
     vars: Scope<(Val, usize)>,
     /// Branches and loops that the walk is in: perhaps they are not run.
@@ -74,28 +90,8 @@ pub(super) struct ReadsWalk<'p> {
     words: Option<Vec<Arc<str>>>,
     /// Terms that are no maps and no lists where the walk is.
     scalars: Scalars,
-    pub(super) done: WalkedParts,
-    /// No keys.
-    pub(super) none: Keys,
-}
-
-/// Some keys of a map.
-pub(super) type Keys = Arc<[Arc<str>]>;
-
-/// What was done in a round, and need not be done again: in the last round nothing grows.
-#[derive(Default)]
-pub(super) struct WalkedParts {
-    /// What was read whole, but for some keys.
-    pub(super) whole: FxHashSet<(Atom, Keys)>,
-    /// Entries that were looked up.
-    pub(super) fields: FxHashMap<Val, FxHashMap<Arc<str>, Val>>,
-    pub(super) elements: FxHashMap<Val, Val>,
-    /// What is set in the same part of the input, with how many such parts there were.
-    pub(super) over: FxHashMap<u32, (usize, Rc<[Atom]>)>,
-    /// The same of what is set in a part or anywhere below it.
-    pub(super) below: FxHashMap<u32, (usize, Rc<[Atom]>)>,
-    /// What was asked for being empty.
-    pub(super) truths: FxHashSet<Val>,
+    pub(super) look_ups: LookUps,
+    pub(super) marks: Marks,
 }
 
 impl<'p> ReadsWalk<'p> {
@@ -115,15 +111,16 @@ impl<'p> ReadsWalk<'p> {
             round: 0,
             depth: 0,
             gave_up: false,
-            current: 0,
+            current: usize::MAX,
+            events: FxHashSet::default(),
             vars: Scope::default(),
             branches: 0,
             source: 0,
             assigned: false,
             words: None,
             scalars: Scalars::default(),
-            done: WalkedParts::default(),
-            none: Keys::default(),
+            look_ups: LookUps::default(),
+            marks: Marks::default(),
         }
     }
 
@@ -138,8 +135,7 @@ impl<'p> ReadsWalk<'p> {
         }
         loop {
             self.round += 1;
-            self.heap.has_changed = false;
-            self.done = WalkedParts::default();
+            let before = self.heap.clock.now();
             for (name, root) in &self.program.runs {
                 let Some(template) = self.templates.by_name.get(name).copied() else { continue };
                 let data = Val::one(Atom::Made(self.roots[*root]));
@@ -149,7 +145,11 @@ impl<'p> ReadsWalk<'p> {
             if self.gave_up || self.is_over() || self.round > ROUNDS {
                 return None;
             }
-            if !self.heap.has_changed {
+            if self.heap.clock.now() == before {
+                self.mark_all();
+                if self.is_over() {
+                    return None;
+                }
                 let paths = |parts: &Vec<u32>| parts.iter().map(|part| self.reads.path(*part)).collect();
                 self.reads.loops = self.heap.loops.iter().map(paths).collect();
                 return Some(self.reads);
@@ -157,7 +157,7 @@ impl<'p> ReadsWalk<'p> {
         }
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.steps > STEPS
             || self.has_visited_too_much()
             || self.reads.parts.len() > PARTS
@@ -209,8 +209,10 @@ impl<'p> ReadsWalk<'p> {
         let known = self.by_arg.get(&(template, arg.clone())).copied();
         let run = match (active.or(known), same) {
             (Some(run), _) | (None, Some(run)) => {
-                let grew = self.runs[run].arg.join(&arg);
-                self.heap.has_changed |= grew;
+                if self.runs[run].arg.join(&arg) {
+                    self.runs[run].is_done = false;
+                    self.heap.clock.tick();
+                }
                 run
             }
             (None, None) => {
@@ -221,6 +223,8 @@ impl<'p> ReadsWalk<'p> {
                     out,
                     round: 0,
                     is_active: false,
+                    is_done: false,
+                    events: Vec::new(),
                     words: None,
                 });
                 let run = self.runs.len() - 1;
@@ -229,10 +233,9 @@ impl<'p> ReadsWalk<'p> {
                 run
             }
         };
-        if !self.runs[run].is_active && self.runs[run].round != self.round {
-            self.runs[run].round = self.round;
-            self.evaluate(run);
-        }
+        self.happened(Event::Call(run));
+        self.once(run);
+        self.note(Cell::Words(run as u32));
         match self.runs[run].words.clone().filter(|_| !self.runs[run].is_active) {
             Some(words) => words.iter().fold(Val::default(), |mut all, word| {
                 all.add(self.heap.literal(word));
@@ -240,6 +243,55 @@ impl<'p> ReadsWalk<'p> {
             }),
             None => Val::one(Atom::Text(self.runs[run].out)),
         }
+    }
+
+    /// Does a run, once in each round: anew where something grew that it read.
+    fn once(&mut self, run: usize) {
+        let own = &mut self.runs[run];
+        if own.is_active || std::mem::replace(&mut own.round, self.round) == self.round {
+            return;
+        }
+        if !own.is_done || !self.is_as_before(run) {
+            self.evaluate(run);
+        }
+    }
+
+    /// Whether nothing grew that a run read; what it called is done anew on the way, where that
+    /// must be.
+    fn is_as_before(&mut self, run: usize) -> bool {
+        let events = std::mem::take(&mut self.runs[run].events);
+        // A template within itself is one run.
+        self.runs[run].is_active = true;
+        self.depth += 1;
+        let is_same = events.iter().all(|(event, at)| match event {
+            Event::Read(cell) => {
+                if let Cell::LookUp(index) = cell {
+                    self.look_again(*index);
+                }
+                !self.heap.clock.is_newer(*cell, *at)
+            }
+            Event::Call(run) => {
+                self.once(*run);
+                true
+            }
+        });
+        self.depth -= 1;
+        self.runs[run].is_active = false;
+        self.runs[run].events = events;
+        is_same && self.runs[run].is_done
+    }
+
+    fn happened(&mut self, event: Event) {
+        if self.events.insert(event)
+            && let Some(run) = self.runs.get_mut(self.current)
+        {
+            run.events.push((event, self.heap.clock.now()));
+        }
+    }
+
+    /// Notes that the run that is on its way reads something.
+    pub(super) fn read_cell(&mut self, cell: Cell) {
+        self.happened(Event::Read(cell));
     }
 
     fn evaluate(&mut self, run: usize) {
@@ -251,13 +303,18 @@ impl<'p> ReadsWalk<'p> {
         let branches = std::mem::take(&mut self.branches);
         let scalars = std::mem::take(&mut self.scalars);
         self.source = template.source;
-        self.runs[run].is_active = true;
+        let own = &mut self.runs[run];
+        (own.is_active, own.is_done) = (true, true);
+        own.events.clear();
+        let events = std::mem::take(&mut self.events);
         self.depth += 1;
         self.list(&template.tree.root, &arg);
         self.depth -= 1;
         self.runs[run].is_active = false;
+        self.events = events;
         let own = std::mem::replace(&mut self.words, words);
-        self.heap.has_changed |= own != self.runs[run].words;
+        let is_other = own != self.runs[run].words;
+        self.heap.clock.grow_if(is_other, Cell::Words(run as u32));
         self.runs[run].words = own;
         (self.vars, self.branches, self.scalars) = (vars, branches, scalars);
         (self.current, self.source) = (before, here);
@@ -362,7 +419,10 @@ impl<'p> ReadsWalk<'p> {
         for atom in &value.0 {
             match atom {
                 Atom::Nil => {}
-                Atom::Text(text) => self.heap.append(out, *text),
+                Atom::Text(text) => {
+                    self.note(Cell::Text(*text));
+                    self.heap.append(out, *text);
+                }
                 Atom::Lit(text) => {
                     let text = self.heap.literal_of(*text);
                     self.print_text(&text);
@@ -373,9 +433,8 @@ impl<'p> ReadsWalk<'p> {
                 Atom::Deep | Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
                     self.read_whole(&Val::one(*atom));
                     let from = Val::one(*atom);
-                    let text = &mut self.heap.texts[out as usize];
-                    let grew = text.from.join(&from) | !std::mem::replace(&mut text.is_mixed, true);
-                    self.heap.has_changed |= grew;
+                    self.heap.put_from(out, &from);
+                    self.heap.mix(out);
                 }
                 Atom::Other | Atom::Int(_) | Atom::Files(_) | Atom::Key(_) => self.heap.mix(out),
                 Atom::Unseen => {
@@ -457,9 +516,9 @@ impl<'p> ReadsWalk<'p> {
 
     /// The elements of a list that a template writes itself, in their order, where a loop
     /// goes through nothing else and to its end.
-    fn in_turn(&self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
+    fn in_turn(&mut self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
         let [Atom::Made(list)] = value.0[..] else { return None };
-        let list = &self.heap.objects[list as usize];
+        let list = self.object(list);
         let is_plain = list.any.0.is_empty() && list.behind.0.is_empty() && list.of_loops.is_empty();
         if !is_plain || list.fields.is_empty() || list.fields.len() > TURNS || leaves(&branch.list) {
             return None;
