@@ -25,8 +25,7 @@ pub(crate) struct Around<'a> {
 pub(crate) struct Charts {
     loaded: Once<String, Result<Loaded, RenderError>>,
     rendered: Once<[u8; 32], Arc<Rendering>>,
-    /// Renders that don't hang on the API versions of the cluster, by the keys of all else.
-    free: Once<[u8; 32], Arc<Rendering>>,
+    by_versions: ByVersions,
     /// Renders of this run that are to be kept, by their keys in the cache.
     fresh: Mutex<Vec<([u8; 32], Arc<Rendering>)>>,
 }
@@ -53,22 +52,6 @@ impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
         cell.get_or_init(|| self.earlier.get(&key).cloned().unwrap_or_else(make)).clone()
     }
 
-    /// The value of a key, where it was noted.
-    fn known(&self, key: &K) -> Option<V> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cell) = own.get(key) {
-            return cell.get().cloned();
-        }
-        let earlier = self.earlier.get(key)?;
-        own.insert(key.clone(), Arc::new(OnceLock::from(earlier.clone())));
-        Some(earlier.clone())
-    }
-
-    fn note(&self, key: K, value: V) {
-        let cell = self.own.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let _ = cell.set(value);
-    }
-
     /// For the next world: it makes nothing anew, and forgets what it is not asked for.
     pub(crate) fn after(&self) -> Once<K, V> {
         let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,12 +60,56 @@ impl<K: Hash + Eq + Clone, V: Clone> Once<K, V> {
     }
 }
 
+type Renderings = FxHashMap<[u8; 32], Vec<Arc<Rendering>>>;
+
+/// Renders of which it is known which API versions of the cluster decide, by the keys of all
+/// else.
+#[derive(Debug, Default)]
+struct ByVersions {
+    /// Those of the world before.
+    earlier: Renderings,
+    own: Mutex<Renderings>,
+}
+
+impl ByVersions {
+    /// One that is the same with these versions.
+    fn known(&self, key: &[u8; 32], versions: &[String]) -> Option<Arc<Rendering>> {
+        let fits = |rendering: &&Arc<Rendering>| {
+            let decide = rendering.versions.as_ref();
+            decide.is_some_and(|all| {
+                all.iter().all(|(version, is_there)| versions.contains(version) == *is_there)
+            })
+        };
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = own.get(key).and_then(|all| all.iter().find(fits)) {
+            return Some(known.clone());
+        }
+        let earlier = self.earlier.get(key)?.iter().find(fits)?;
+        own.entry(*key).or_default().push(earlier.clone());
+        Some(earlier.clone())
+    }
+
+    fn note(&self, key: [u8; 32], rendering: Arc<Rendering>) {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = own.entry(key).or_default();
+        if !known.iter().any(|other| Arc::ptr_eq(other, &rendering)) {
+            known.push(rendering);
+        }
+    }
+
+    /// As [`Once::after`].
+    fn after(&self) -> ByVersions {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        ByVersions { earlier: own.clone(), own: Mutex::default() }
+    }
+}
+
 impl Charts {
     /// For the next world: what this one knew is not made again, and what the next doesn't
     /// ask for is forgotten.
     pub(crate) fn after(&self) -> Charts {
-        let (loaded, rendered, free) = (self.loaded.after(), self.rendered.after(), self.free.after());
-        Charts { loaded, rendered, free, fresh: Mutex::default() }
+        let (loaded, rendered) = (self.loaded.after(), self.rendered.after());
+        Charts { loaded, rendered, by_versions: self.by_versions.after(), fresh: Mutex::default() }
     }
 
     /// What the chart that was found makes of a release.
@@ -107,14 +134,15 @@ impl Charts {
         let Some([all_else, all]) = wish.to_bytes(stored) else { return self.made(found, wish, around) };
         let keys = [cache.key(&all_else), cache.key(&all)];
         let read = |key: &[u8; 32]| kept::decode(&cache.get(key)?, around.snapshot.store());
-        self.once(keys, || {
+        self.once(keys, wish, || {
             let kept = read(&keys[0]).map(|kept| (kept, true)).or_else(|| Some((read(&keys[1])?, false)));
             if let Some((kept, is_free)) = kept {
                 return Arc::new(Rendering::kept(kept, is_free, (stored, wish.helm)));
             }
             let made = self.made(found, wish, around);
             if made.is_of_whole_chart() {
-                let key = keys[usize::from(!made.is_free)];
+                let is_free = made.versions.as_ref().is_some_and(Vec::is_empty);
+                let key = keys[usize::from(!is_free)];
                 self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((key, made.clone()));
             }
             made
@@ -133,18 +161,25 @@ impl Charts {
             Err(outcome) => return Rendering::without_chart(outcome),
         };
         let loaded = Loaded { chart, ..loaded };
-        self.once(wish.keys(&loaded.chart, found), || Arc::new(wish.rendering(&loaded, values_files)))
+        let keys = wish.keys(&loaded.chart, found);
+        self.once(keys, wish, || Arc::new(wish.rendering(&loaded, values_files)))
     }
 
     /// A render, by the keys of what it hangs on without the API versions of the cluster, and
     /// with them.
-    fn once(&self, [all_else, all]: [[u8; 32]; 2], make: impl FnOnce() -> Arc<Rendering>) -> Arc<Rendering> {
-        if let Some(free) = self.free.known(&all_else) {
-            return free;
+    fn once(
+        &self,
+        [all_else, all]: [[u8; 32]; 2],
+        wish: &Wish<'_>,
+        make: impl FnOnce() -> Arc<Rendering>,
+    ) -> Arc<Rendering> {
+        let versions = &wish.capabilities.api_versions;
+        if let Some(known) = self.by_versions.known(&all_else, versions) {
+            return known;
         }
         let rendering = self.rendered.get(all, make);
-        if rendering.is_free {
-            self.free.note(all_else, rendering.clone());
+        if rendering.versions.is_some() {
+            self.by_versions.note(all_else, rendering.clone());
         }
         rendering
     }

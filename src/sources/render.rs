@@ -16,6 +16,7 @@ use crate::lang::text::Names;
 use crate::lang::yaml::{FilePath, Location, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// All that a render hangs on besides the chart.
@@ -50,8 +51,9 @@ pub(crate) struct Rendering {
     culprit: OnceLock<Option<Culprit>>,
     replaced: OnceLock<Vec<Replaced>>,
     deprecation: Option<String>,
-    /// Whether it is the same whatever API versions the cluster has.
-    pub(super) is_free: bool,
+    /// The API versions that decide, each with whether the cluster has it; nothing where all
+    /// may decide.
+    pub(super) versions: Option<Vec<(String, bool)>>,
     /// The chart in its store, of one that was kept and what the paths of its files begin with.
     kept: Option<(Arc<StoredChart>, Helm, Vec<String>)>,
 }
@@ -71,6 +73,9 @@ struct Rendered {
     /// How its templates ran, where they did.
     run: Option<ChartRun>,
 }
+
+/// API versions that decide on a render; nothing where all may.
+type AskedVersions = Option<BTreeSet<String>>;
 
 /// A run of the templates of a chart.
 #[derive(Debug)]
@@ -230,7 +235,7 @@ impl Rendering {
             culprit: OnceLock::new(),
             replaced: OnceLock::new(),
             deprecation,
-            is_free: false,
+            versions: None,
             kept: None,
         }
     }
@@ -255,7 +260,7 @@ impl Rendering {
             culprit: answers.culprit.into(),
             replaced: answers.replaced.into(),
             deprecation,
-            is_free,
+            versions: is_free.then(Vec::new),
             kept: Some((stored.clone(), helm, answers.leads)),
             ..Rendering::new(Arc::new(outcome), None, Arc::default())
         }
@@ -403,7 +408,7 @@ const MEANT: usize = 200;
 impl Wish<'_> {
     /// What a chart makes of it.
     pub(super) fn rendering(&self, loaded: &Loaded, values_files: Vec<FilePath>) -> Rendering {
-        let (outcome, run, is_free) = self.render(&loaded.chart);
+        let (outcome, run, versions) = self.render(&loaded.chart);
         let of = Rendered {
             chart: loaded.chart.clone(),
             values: self.values.value.clone(),
@@ -416,36 +421,38 @@ impl Wish<'_> {
             run,
         };
         let taken_in = loaded.taken_in.clone();
-        Rendering { is_free, ..Rendering::new(Arc::new(outcome), Some(of), taken_in) }
+        let known = |version: String| {
+            let is_there = self.capabilities.api_versions.contains(&version);
+            (version, is_there)
+        };
+        let versions = versions.map(|versions| versions.into_iter().map(known).collect());
+        Rendering { versions, ..Rendering::new(Arc::new(outcome), Some(of), taken_in) }
     }
 
-    /// What comes of it, how the templates ran, and whether that is the same whatever API
-    /// versions the cluster has.
-    fn render(&self, chart: &Chart) -> (ChartOutcome, Option<ChartRun>, bool) {
-        let (result, is_free) = self.judged(chart);
+    /// What comes of it, how the templates ran, and which API versions decide on that.
+    fn render(&self, chart: &Chart) -> (ChartOutcome, Option<ChartRun>, AskedVersions) {
+        let (result, versions) = self.judged(chart);
         match result {
             Ok(mut rendered) => {
-                let is_free = is_free && !rendered.asks_api_versions();
                 if let Some((why, location)) = rendered.refused_document() {
                     let message = format!("{POST_RENDER_FAILS}: {why}");
                     let refusal =
                         NoRelease { assumed: rendered.assumed, ..NoRelease::new(message, location) };
-                    return (ChartOutcome::Refused(Box::new(refusal)), None, is_free);
+                    return (ChartOutcome::Refused(Box::new(refusal)), None, versions);
                 }
                 let made = made(chart, &rendered);
                 // The release is rendered without the suffix where it is compared.
                 let written = rendered.digest.filter(|_| !self.asked.has_suffix);
                 let run = rendered.touched(&self.values.value).map(|touched| ChartRun { touched, written });
-                (ChartOutcome::Rendered(made), run, is_free)
+                (ChartOutcome::Rendered(made), run, versions)
             }
-            Err(error) => (ChartOutcome::of(error), None, false),
+            Err(error) => (ChartOutcome::of(error), None, None),
         }
     }
 
     /// What comes of all that the cluster may be where that is one and the same, else of what it
-    /// is likely to be, with what is assumed; whether it may be the same whatever API versions
-    /// there are.
-    fn judged(&self, chart: &Chart) -> (Result<helm::RenderedChart, RenderError>, bool) {
+    /// is likely to be, with what is assumed; and the API versions that decide.
+    fn judged(&self, chart: &Chart) -> (Result<helm::RenderedChart, RenderError>, AskedVersions) {
         let mut likely = helm::render(&self.request(chart, &self.capabilities));
         if let (Some(assumed), Err(RenderError::Refused(refusal))) = (&self.capabilities.assumed, &mut likely)
             && refusal.assumed.contains(assumed)
@@ -458,19 +465,23 @@ impl Wish<'_> {
             Err(RenderError::Refused(refusal)) => refusal.assumed.contains(unknown),
             Err(RenderError::Unable(_)) => false,
         };
+        let mut versions = versions_of(&likely);
         if !self.capabilities.assumed.as_ref().is_some_and(is_assumed) {
-            return (likely, true);
+            return (likely, versions);
         }
-        self.alike(chart, &likely).unwrap_or((likely, false))
+        let alike = self.alike(chart, &likely, &mut versions);
+        (alike.unwrap_or(likely), versions)
     }
 
     /// What comes of everything that the cluster may be, where that is the same as of what it is
-    /// likely to be: as that of which nothing is assumed.
+    /// likely to be: as that of which nothing is assumed. The most that it may be has any API, so
+    /// no version decides there; those that decide on the least are added.
     fn alike(
         &self,
         chart: &Chart,
         likely: &Result<helm::RenderedChart, RenderError>,
-    ) -> Option<(Result<helm::RenderedChart, RenderError>, bool)> {
+        versions: &mut AskedVersions,
+    ) -> Option<Result<helm::RenderedChart, RenderError>> {
         let (least, others) = self.ends.split_first()?;
         // Most that differ differ from the most that the cluster may be, and only the text tells.
         others.iter().all(|end| self.is_alike(chart, likely, end)).then_some(())?;
@@ -479,9 +490,8 @@ impl Wish<'_> {
             (Ok(one), Ok(other)) => one.digest == other.digest || one.is_same(other),
             (one, other) => are_one_refusal(one, other),
         };
-        // The most that it may be has any API.
-        let is_free = likely.as_ref().is_ok_and(|likely| !likely.asks_api_versions());
-        is_same.then_some((least, is_free))
+        *versions = versions.take().zip(versions_of(&least)).map(|(one, other)| &one | &other);
+        is_same.then_some(least)
     }
 
     /// Whether a cluster that can do other things makes no difference.
@@ -572,6 +582,10 @@ impl Wish<'_> {
         let all = [&self.capabilities].into_iter().chain(&self.ends).map(|of| &of.api_versions);
         format!("{:?}", Vec::from_iter(all))
     }
+}
+
+fn versions_of(result: &Result<helm::RenderedChart, RenderError>) -> AskedVersions {
+    result.as_ref().ok().and_then(helm::RenderedChart::asked_api_versions)
 }
 
 fn are_one_refusal(

@@ -21,6 +21,14 @@ metadata: {name: charts, namespace: flux-system}
 spec: {interval: 1h, url: 'https://charts.example.com/'}
 ";
 
+/// Applies what several clusters share.
+const APPS: &str = "\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {interval: 10m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+";
+
 /// Templates that are read, passed over, undecided, and whose values have odd shapes.
 const CHART: [(&str, &str); 7] = [
     (
@@ -230,6 +238,45 @@ fn clusters_that_answer_otherwise_get_renders_of_their_own() {
         let findings = answer["findings"].as_array().expect("a list");
         let files: Vec<&str> = findings.iter().filter_map(|one| one["location"]["path"].as_str()).collect();
         assert_eq!(files, ["clusters/b/apps.yaml"], "{answer:#}");
+    }
+}
+
+/// One release in two clusters, of which one has an API more: however its chart asks for that,
+/// each cluster has its own answer, and a chart that asks for another has one for both.
+#[test]
+fn what_a_chart_asks_of_the_api_versions_decides_which_renders_are_one() {
+    let asking = [
+        ("if .Capabilities.APIVersions.Has \"other.example.com/v1\"", true),
+        ("if .Capabilities.APIVersions.Has (printf \"other.%s/v1\" \"example.com\")", true),
+        ("if has \"other.example.com/v1\" .Capabilities.APIVersions", true),
+        ("if contains \"other.example.com\" (join \",\" .Capabilities.APIVersions)", true),
+        ("$all := .Capabilities.APIVersions }}{{ if $all.Has \"other.example.com/v1\"", true),
+        ("if .Capabilities.APIVersions.Has \"apps/v1\"", false),
+        ("if gt (len .Capabilities.APIVersions) 3", false),
+    ];
+    for (ask, differs) in asking {
+        let scratch = fleet();
+        let mut chart = CHART;
+        let template = format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec:\n      containers:\n        - name: web\n          image: web\n          ports: [{{containerPort: {{{{ {ask} }}}}{{{{ .Values.port }}}}{{{{ else }}}}80{{{{ end }}}}}}]\n"
+        );
+        chart[2].1 = template.as_str();
+        scratch.write("store/web-1.2.3.tgz", &packed("web", &chart));
+        scratch.write("fleet/clusters/a/apps.yaml", APPS.as_bytes());
+        let sync = CLUSTER.replace("./clusters/a", "./clusters/b");
+        scratch.write("fleet/clusters/b/flux-system/gotk-sync.yaml", sync.as_bytes());
+        scratch.write("fleet/clusters/b/apps.yaml", APPS.as_bytes());
+        scratch.write("fleet/apps/web.yaml", release("web", "    port: eighty\n").as_bytes());
+        let definition = CHART[6].1.replace("example.com", "other.example.com");
+        scratch.write("fleet/clusters/b/definition.yaml", definition.as_bytes());
+        for cache in [&["--no-cache"][..], &[], &[]] {
+            let flags = [&["--format", "json", "--select", "malformed-field-value"], cache].concat();
+            let answer = lint(&scratch, &flags).json();
+            let clusters: Vec<_> =
+                answer["findings"].as_array().expect("a list").iter().map(|one| &one["clusters"]).collect();
+            let wanted = if differs { serde_json::json!(["b"]) } else { serde_json::json!(["a", "b"]) };
+            assert_eq!(clusters, [&wanted], "{ask} {cache:?}: {answer:#}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::chart::Chart;
 use super::dependencies::Processing;
-use super::objects::{API_VERSIONS, ChartScope};
+use super::objects::{API_VERSIONS, ChartScope, EACH_API_VERSION};
 use super::readers::{Dead, Path, Readers};
 use super::reads::{proved_by, without};
 use super::value::{Kind, Value};
@@ -14,6 +14,7 @@ use super::{Digest, RenderRequest, RenderedChart, Template};
 use crate::lang::template::{Engine, OriginId, PassedOver, PathStep, TraceSource};
 use crate::lang::yaml::{Location, Origin};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Values of one release that are looked at.
@@ -54,13 +55,16 @@ impl Idle {
 #[derive(Debug)]
 pub(super) struct Questions {
     asked: Vec<OriginId>,
+    /// The API versions that were asked for; nothing where they are too many.
+    versions: Option<BTreeSet<String>>,
     /// What was passed over, by the keys of the values.
     passed: Vec<(Vec<PathStep>, PassedOver)>,
 }
 
 impl Questions {
     pub(super) fn asked(engine: &Engine) -> Questions {
-        Questions { asked: engine.questioned(), passed: Vec::new() }
+        let versions = engine.asked_versions();
+        Questions { asked: engine.questioned(), versions, passed: Vec::new() }
     }
 
     /// Notes what was passed over.
@@ -109,10 +113,15 @@ pub(crate) struct Touched {
 }
 
 impl RenderedChart {
-    /// Whether what templates wrote, or a question that they asked, hangs on the API versions
-    /// of the cluster; so too where questions are not kept.
-    pub(crate) fn asks_api_versions(&self) -> bool {
-        self.questions.as_ref().is_none_or(|questions| live_ids(self, questions).contains(&API_VERSIONS))
+    /// The API versions on whose being in the cluster hangs what templates wrote, or what they
+    /// asked; nothing where it hangs on all of them, or questions are not kept.
+    pub(crate) fn asked_api_versions(&self) -> Option<BTreeSet<String>> {
+        let questions = self.questions.as_ref()?;
+        let live = live_ids(self, questions);
+        if live.contains(&EACH_API_VERSION) {
+            return None;
+        }
+        if live.contains(&API_VERSIONS) { questions.versions.clone() } else { Some(BTreeSet::new()) }
     }
 
     /// What the run did with values, where what it asked was kept.

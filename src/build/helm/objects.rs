@@ -35,6 +35,8 @@ impl Default for Left {
 
 /// What comes from `.Capabilities.APIVersions`: no value's origin, as no release has so many.
 pub(super) const API_VERSIONS: OriginId = OriginId(u32::MAX);
+/// What comes from the versions themselves, not only from whether some are there.
+pub(super) const EACH_API_VERSION: OriginId = OriginId(u32::MAX - 1);
 
 /// Where a chart lies that is in the one of a path.
 pub(super) fn path_of(chart: &Chart, path: &str) -> String {
@@ -199,7 +201,8 @@ impl ObjectMaker<'_, '_> {
         ];
         let package = if line == HelmLine::V3_17 { "chartutil" } else { "common" };
         let kube = self.data.structure(&format!("{package}.KubeVersion"), fields, methods, Some(&shown));
-        let asked = self.request.keep.has_questions().then_some(API_VERSIONS);
+        let has_questions = self.request.keep.has_questions();
+        let asked = [API_VERSIONS, EACH_API_VERSION].map(|id| has_questions.then_some(id));
         let versions = self.data.version_set(&of.api_versions, asked);
         let (kube, versions) = match &of.assumed {
             None => (kube, versions),

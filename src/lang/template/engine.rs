@@ -17,6 +17,7 @@ use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trac
 use super::value::{Elem, Kind, List, Map, MapEntry, MapType, Struct, Val};
 use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::rc::Rc;
@@ -270,6 +271,13 @@ impl Engine {
         self.execution.cx.trace.reasons(counts)
     }
 
+    /// The versions that `Has` was asked for so far, of all [`Data::version_set`]s; nothing where
+    /// they are too many.
+    pub(crate) fn asked_versions(&self) -> Option<BTreeSet<String>> {
+        let versions = self.execution.cx.asked_versions()?;
+        Some(versions.map(|version| String::from_utf8_lossy(version).into_owned()).collect())
+    }
+
     /// The values that any `if`, `with` or `range` asked so far.
     pub(crate) fn questioned(&self) -> Vec<OriginId> {
         self.execution.cx.trace.questioned()
@@ -402,10 +410,12 @@ impl Data<'_> {
         Val::list(List::any(items.into_iter().map(Val::stored).collect())).with(set)
     }
 
-    /// A named list of texts that has a method `Has`.
-    pub fn version_set(&mut self, items: &[String], origin: Option<OriginId>) -> Val {
-        let set = self.set(origin);
-        let items = items.iter().map(|item| Val::text(Text::new(item.as_bytes(), Default::default())));
+    /// A named list of texts that has a method `Has`. What that answers comes from the first
+    /// origin, what else is made of the texts from the second, too.
+    pub fn version_set(&mut self, items: &[String], origins: [Option<OriginId>; 2]) -> Val {
+        let [set, inner] = origins.map(|origin| self.set(origin));
+        let inner = self.cx.trace.plain(inner);
+        let items = items.iter().map(|item| Val::text(Text::new(item.as_bytes(), inner)));
         Val::list(List::new(items.collect(), Elem::VersionSet)).with(set)
     }
 

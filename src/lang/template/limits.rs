@@ -7,7 +7,7 @@ use super::one_of::Alternatives;
 use super::trace::Trace;
 use super::value::{Kind, Val};
 use crate::lang::go::regexp::GoFinder;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What a run may cost. Each has an error that names it.
@@ -56,6 +56,9 @@ pub enum Libraries {
     Helm4_2,
 }
 
+/// Versions that are kept of those that sets are asked for.
+const VERSIONS: usize = 500;
+
 /// Levels of a value that anything goes down into.
 const NESTING: usize = 1_000;
 
@@ -74,14 +77,28 @@ pub(super) struct Cx {
     pub(super) documents: Arc<Documents>,
     /// Small regular expressions that the run used.
     pub(super) patterns: FxHashMap<Box<str>, Arc<GoFinder>>,
+    /// What sets of versions were asked for by `Has`.
+    versions: FxHashSet<Box<[u8]>>,
 }
 
 impl Cx {
     pub(super) fn new(trace: Trace, limits: Limits, libraries: Libraries, documents: Arc<Documents>) -> Cx {
         let alternatives = Alternatives::default();
-        let patterns = FxHashMap::default();
+        let (patterns, versions) = Default::default();
         let (steps, total, made_up) = (0, 0, 0);
-        Cx { trace, limits, libraries, steps, total, made_up, alternatives, documents, patterns }
+        Cx { trace, limits, libraries, steps, total, made_up, alternatives, documents, patterns, versions }
+    }
+
+    /// Notes a version that a set is asked for.
+    pub(super) fn ask_version(&mut self, version: &[u8]) {
+        if self.versions.len() < VERSIONS && !self.versions.contains(version) {
+            self.versions.insert(version.into());
+        }
+    }
+
+    /// The versions that sets were asked for; nothing where they are too many.
+    pub(super) fn asked_versions(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        (self.versions.len() < VERSIONS).then(|| self.versions.iter().map(|version| &**version))
     }
 
     pub(super) fn step(&mut self, count: usize) -> Result<()> {

@@ -39,7 +39,7 @@ const VALUES: &[Function] = &[
     method("PathValue", S, Flow::Picks, values_path),
 ];
 
-const VERSION_SET: &[Function] = &[method("Has", S, Flow::Unites, has_version)];
+const VERSION_SET: &[Function] = &[method("Has", S, Flow::Looks, has_version)];
 
 const TIME: &[Function] = &[
     method("Format", S, Flow::Unites, time_format),
@@ -183,6 +183,7 @@ pub(crate) const ANY_VERSION: &str = "\0any";
 
 fn has_version(call: &mut Call<'_>) -> Result<Val> {
     let wanted = call.bytes(1);
+    call.cx.ask_version(wanted);
     let found = match &call.args[0].kind {
         Kind::List(list) => {
             let is_it = |text: &[u8]| text == wanted || text == ANY_VERSION.as_bytes();

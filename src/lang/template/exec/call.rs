@@ -122,7 +122,8 @@ impl Execution {
             let one = cx.alternatives.of(&cx.trace, arg, set)?;
             why = Some(one.why.clone());
             calls.iter_mut().zip(&one.others).for_each(|(call, other)| call.push(other.clone()));
-            let known = cx.trace.known(set);
+            let flowed = if function.flow == Flow::Looks { flow::shallow(&mut cx.trace, arg) } else { set };
+            let known = cx.trace.known(flowed);
             from = cx.trace.union(from, known);
         }
         let why = why?;

@@ -232,7 +232,7 @@ impl ReadsWalk<'_> {
 
     /// The literals that are anywhere in a value, and whether parts of the input are, or
     /// something that nobody sees.
-    pub(super) fn inside(&mut self, of: &Val) -> Inside {
+    pub(super) fn find_inside(&mut self, of: &Val) -> Inside {
         let mut inside = Inside::default();
         let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
         while let Some(atom) = todo.pop() {
@@ -269,7 +269,7 @@ impl ReadsWalk<'_> {
 }
 
 /// What is anywhere in a value.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Inside {
     pub(super) is_input: bool,
     pub(super) literals: Vec<u32>,

@@ -1,6 +1,7 @@
 //! What was found in values: kept until something grows that it was found in.
 
 use super::clock::Cell;
+use super::containers::Inside;
 use super::heap::{Atom, HeapObject, HeapText, Val};
 use super::paths::PathReads;
 use super::walk::ReadsWalk;
@@ -35,18 +36,47 @@ impl Default for SetEntries {
     }
 }
 
-/// What was looked up in one value.
+/// The look-ups in one value.
 #[derive(Default)]
 struct OfValue {
     fields: FxHashMap<Arc<str>, u32>,
     elements: Option<u32>,
+    inside: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Wanted {
+    Field(Arc<str>),
+    Elements,
+    Inside,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Val(Val),
+    Inside(Rc<Inside>),
+}
+
+impl Found {
+    fn val(&self) -> Val {
+        match self {
+            Found::Val(val) => val.clone(),
+            Found::Inside(_) => Val::default(),
+        }
+    }
+
+    fn inside(&self) -> Rc<Inside> {
+        match self {
+            Found::Val(_) => Rc::default(),
+            Found::Inside(inside) => inside.clone(),
+        }
+    }
 }
 
 struct LookUp {
     of: Val,
-    /// An entry, or all elements.
-    key: Option<Arc<str>>,
-    found: Val,
+    wanted: Wanted,
+    found: Found,
     /// What it was found in.
     cells: Box<[Cell]>,
     /// When it was found.
@@ -121,36 +151,48 @@ impl ReadsWalk<'_> {
     /// An entry of a map.
     pub(super) fn field(&mut self, of: &Val, key: &Arc<str>) -> Val {
         let known = self.look_ups.by_value.get(of).and_then(|known| known.fields.get(key)).copied();
-        let index = known.unwrap_or_else(|| {
-            let new = self.look_up(of, Some(key.clone()));
-            self.look_ups.by_value.entry(of.clone()).or_default().fields.insert(key.clone(), new);
-            new
-        });
-        self.found(index)
+        let index = self.looked_up(known, of, || Wanted::Field(key.clone()));
+        self.look_ups.all[index].found.val()
     }
 
     /// The elements of a list or entries of a map, all of which are gone through.
     pub(super) fn elements(&mut self, of: &Val) -> Val {
         let known = self.look_ups.by_value.get(of).and_then(|known| known.elements);
-        let index = known.unwrap_or_else(|| {
-            let new = self.look_up(of, None);
-            self.look_ups.by_value.entry(of.clone()).or_default().elements = Some(new);
-            new
-        });
-        self.found(index)
+        let index = self.looked_up(known, of, || Wanted::Elements);
+        self.look_ups.all[index].found.val()
     }
 
-    fn found(&mut self, index: u32) -> Val {
-        self.look_again(index);
+    /// What is anywhere in a value.
+    pub(super) fn inside(&mut self, of: &Val) -> Rc<Inside> {
+        let known = self.look_ups.by_value.get(of).and_then(|known| known.inside);
+        let index = self.looked_up(known, of, || Wanted::Inside);
+        self.look_ups.all[index].found.inside()
+    }
+
+    fn looked_up(&mut self, known: Option<u32>, of: &Val, wanted: impl FnOnce() -> Wanted) -> usize {
+        let index = match known {
+            Some(index) => {
+                self.look_again(index);
+                index
+            }
+            None => self.look_up(of, wanted()),
+        };
         self.note(Cell::LookUp(index));
-        self.look_ups.all[index as usize].found.clone()
+        index as usize
     }
 
-    fn look_up(&mut self, of: &Val, key: Option<Arc<str>>) -> u32 {
+    fn look_up(&mut self, of: &Val, wanted: Wanted) -> u32 {
         let (at, round) = (self.heap.clock.now(), self.round);
-        let (found, cells) = self.find(of, key.as_ref());
-        self.look_ups.all.push(LookUp { of: of.clone(), key, found, cells, at, round });
-        self.look_ups.all.len() as u32 - 1
+        let (found, cells) = self.find(of, &wanted);
+        let index = self.look_ups.all.len() as u32;
+        let known = self.look_ups.by_value.entry(of.clone()).or_default();
+        match &wanted {
+            Wanted::Field(key) => drop(known.fields.insert(key.clone(), index)),
+            Wanted::Elements => known.elements = Some(index),
+            Wanted::Inside => known.inside = Some(index),
+        }
+        self.look_ups.all.push(LookUp { of: of.clone(), wanted, found, cells, at, round });
+        index
     }
 
     /// Looks once in each round whether anything grew that it was found in: what templates
@@ -165,8 +207,8 @@ impl ReadsWalk<'_> {
         if !own.cells.iter().any(|cell| clock.is_newer(*cell, at)) {
             return;
         }
-        let (of, key) = (own.of.clone(), own.key.clone());
-        let (found, cells) = self.find(&of, key.as_ref());
+        let (of, wanted) = (own.of.clone(), own.wanted.clone());
+        let (found, cells) = self.find(&of, &wanted);
         let own = &mut self.look_ups.all[index as usize];
         own.cells = cells;
         let grew = own.found != found;
@@ -175,11 +217,12 @@ impl ReadsWalk<'_> {
     }
 
     /// What is found, and in what.
-    fn find(&mut self, of: &Val, key: Option<&Arc<str>>) -> (Val, Box<[Cell]>) {
+    fn find(&mut self, of: &Val, wanted: &Wanted) -> (Found, Box<[Cell]>) {
         let around = self.look_ups.reading.replace(vec![Cell::Over]);
-        let found = match key {
-            Some(key) => self.find_field(of, key),
-            None => self.find_elements(of),
+        let found = match wanted {
+            Wanted::Field(key) => Found::Val(self.find_field(of, key)),
+            Wanted::Elements => Found::Val(self.find_elements(of)),
+            Wanted::Inside => Found::Inside(self.find_inside(of).into()),
         };
         let cells = std::mem::replace(&mut self.look_ups.reading, around).unwrap_or_default();
         (found, cells.into())
