@@ -328,7 +328,8 @@ impl Rendered {
             skip_schema_validation: self.skips_schema,
             version_suffix: None,
             keep: helm::Keep::Text,
-            threads: rayon::current_num_threads(),
+            // Other releases are rendered beside it.
+            threads: 1,
         }
     }
 
@@ -535,7 +536,8 @@ impl Wish<'_> {
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
             keep: helm::Keep::Branches,
-            threads: rayon::current_num_threads(),
+            // Other releases are rendered beside it.
+            threads: 1,
         }
     }
 

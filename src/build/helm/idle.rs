@@ -54,7 +54,8 @@ impl Idle {
 /// What templates asked in a run.
 #[derive(Debug)]
 pub(super) struct Questions {
-    asked: Vec<OriginId>,
+    /// What anything comes from that they wrote, or that they asked.
+    live: FxHashSet<OriginId>,
     /// The API versions that were asked for; nothing where they are too many.
     versions: Option<BTreeSet<String>>,
     /// What was passed over, by the keys of the values.
@@ -62,9 +63,16 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn asked(engine: &Engine) -> Questions {
-        let versions = engine.asked_versions();
-        Questions { asked: engine.questioned(), versions, passed: Vec::new() }
+    /// Of a run whose output is cut already.
+    pub(super) fn of(rendered: &RenderedChart, engine: &Engine) -> Questions {
+        let live = live_ids(rendered, engine.questioned());
+        Questions { live, versions: engine.asked_versions(), passed: Vec::new() }
+    }
+
+    /// Whether something came of each of a release's values, or each was asked: then none was
+    /// passed over.
+    pub(super) fn are_of_all(&self, rendered: &RenderedChart, values: &Value) -> bool {
+        Touched { live: places_of(rendered, &self.live), passed: Vec::new() }.is_all(values)
     }
 
     /// Notes what was passed over.
@@ -117,11 +125,14 @@ impl RenderedChart {
     /// asked; nothing where it hangs on all of them, or questions are not kept.
     pub(crate) fn asked_api_versions(&self) -> Option<BTreeSet<String>> {
         let questions = self.questions.as_ref()?;
-        let live = live_ids(self, questions);
-        if live.contains(&EACH_API_VERSION) {
+        if questions.live.contains(&EACH_API_VERSION) {
             return None;
         }
-        if live.contains(&API_VERSIONS) { questions.versions.clone() } else { Some(BTreeSet::new()) }
+        if questions.live.contains(&API_VERSIONS) {
+            questions.versions.clone()
+        } else {
+            Some(BTreeSet::new())
+        }
     }
 
     /// What the run did with values, where what it asked was kept.
@@ -132,7 +143,7 @@ impl RenderedChart {
         let questions = self.questions.take()?;
         let mut own = FxHashSet::default();
         places(values, &mut own);
-        let mut live = live(self, &questions);
+        let mut live = places_of(self, &questions.live);
         live.retain(|place| own.contains(place));
         live.shrink_to_fit();
         let mut left = STEPS_KEPT;
@@ -223,14 +234,14 @@ fn places(value: &Value, found: &mut FxHashSet<Location>) {
     }
 }
 
-/// Where the values were written that anything comes from, or that were asked.
-fn live(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<Location> {
-    let ids = live_ids(rendered, questions);
+/// Where values were written.
+fn places_of(rendered: &RenderedChart, ids: &FxHashSet<OriginId>) -> FxHashSet<Location> {
     ids.iter().filter_map(|id| rendered.origins.get(id.0 as usize)).map(Origin::location).collect()
 }
 
-fn live_ids(rendered: &RenderedChart, questions: &Questions) -> FxHashSet<OriginId> {
-    let mut ids: FxHashSet<OriginId> = questions.asked.iter().copied().collect();
+/// What anything comes from that was written, and what was asked.
+fn live_ids(rendered: &RenderedChart, asked: Vec<OriginId>) -> FxHashSet<OriginId> {
+    let mut ids = FxHashSet::from_iter(asked);
     let parts = rendered.written.iter().flat_map(|written| &written.parts);
     // Most parts share what they come from.
     let mut seen = FxHashSet::default();

@@ -85,7 +85,7 @@ use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
 use dependencies::{Processing, in_range_for};
 use error::refuse;
-use objects::ObjectMaker;
+use objects::{ChartScope, ObjectMaker};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -259,7 +259,7 @@ pub(crate) fn render_unless(
         warnings.extend(checked.warnings.drain(..).map(Warning::new));
         checked.refusal().map_or(Ok(()), Err)?;
         check_cluster(&chart, request)?;
-        let (mut rendered, written) = run(request, &chart, &values, &mut engine, &templates)?;
+        let (mut rendered, written, scopes) = run(request, &chart, &values, &mut engine, &templates)?;
         if known.is_some() || request.keep != Keep::Text {
             rendered.digest = Some(digest(&written, &rendered.crds));
         }
@@ -267,6 +267,13 @@ pub(crate) fn render_unless(
             return Ok(None);
         }
         finish(request, &chart, written, &mut rendered)?;
+        if request.keep.has_questions() {
+            let mut questions = idle::Questions::of(&rendered, &engine);
+            if request.keep == Keep::Branches && !questions.are_of_all(&rendered, request.values) {
+                questions.pass_over(&engine, &templates, &scopes, &chart);
+            }
+            rendered.questions = Some(questions);
+        }
         rendered.assumed.splice(..0, checked.assumed);
         Ok::<_, RenderError>(Some(rendered))
     })
@@ -452,7 +459,7 @@ fn run(
     values: &Value,
     engine: &mut Engine,
     templates: &[Template<'_>],
-) -> Result<(RenderedChart, Vec<Output>), RenderError> {
+) -> Result<(RenderedChart, Vec<Output>, Vec<ChartScope>), RenderError> {
     let line = request.helm.line;
     let mut objects =
         ObjectMaker { data: engine.data(), request, origins: Vec::new(), left: objects::Left::default() };
@@ -487,15 +494,8 @@ fn run(
     let mut written: Vec<Output> = written.collect();
     written.sort_by(|a, b| a.0.cmp(&b.0));
     rendered.assumed = questions(engine, templates);
-    if request.keep.has_questions() {
-        let mut questions = idle::Questions::asked(engine);
-        if request.keep == Keep::Branches {
-            questions.pass_over(engine, templates, &scopes, chart);
-        }
-        rendered.questions = Some(questions);
-    }
     rendered.crds = crds(chart, chart.name());
-    Ok((rendered, written))
+    Ok((rendered, written, scopes))
 }
 
 fn libraries(line: HelmLine) -> Libraries {
