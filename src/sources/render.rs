@@ -92,8 +92,8 @@ pub(crate) struct Unread {
     pub dead: Vec<Dead>,
     /// Whether the templates could be followed.
     pub is_followed: bool,
-    /// What the templates can read; nothing where that is too much to say, where each value
-    /// was read, or where it is not asked again.
+    /// What the templates can read; nothing where that is too much to say, or not asked
+    /// again.
     readers: Option<Arc<Readers>>,
     /// All values, as templates see them.
     coalesced: Option<Value>,
@@ -337,14 +337,10 @@ impl Rendered {
         self.run.as_ref()?.written.as_ref()
     }
 
-    /// What nothing reads. To follow the templates takes as long as many renders: not where
-    /// each value was read, and for the texts of these values only where something is dead
-    /// without them, for with them templates read more.
+    /// What nothing reads. To follow the templates takes as long as many renders: for the texts
+    /// of these values only where something is dead without them, for with them templates read
+    /// more.
     fn unread(&self) -> Unread {
-        let is_all_read = self.run.as_ref().is_some_and(|run| run.touched.is_all(&self.values));
-        if is_all_read && self.values_files.is_empty() {
-            return Unread { is_followed: true, ..Unread::default() };
-        }
         let request = self.request();
         let coalesced = helm::coalesced(&request).ok();
         let dead = |readers: &Option<Arc<Readers>>| match (readers, &coalesced) {

@@ -88,8 +88,10 @@ impl Questions {
         debug_assert_eq!(charts.len(), scopes.len(), "charts are walked in one order");
         let of_values = |one: PassedOver| {
             let (first, rest) = one.path.split_first()?;
-            let scope = templates.get(one.place.source as usize)?.scope;
-            let own = charts.get(scope)?.iter().cloned().map(PathStep::Field);
+            // What is printed for people has no effect on what is installed.
+            let template = templates.get(one.place.source as usize)?;
+            let template = Some(template).filter(|own| !own.name.ends_with("NOTES.txt"))?;
+            let own = charts.get(template.scope)?.iter().cloned().map(PathStep::Field);
             let path = own.chain(rest.iter().cloned()).collect();
             (*first == PathStep::Field("Values".into())).then_some((path, one))
         };
@@ -320,8 +322,8 @@ fn switched_off(request: &RenderRequest<'_>) -> Vec<(Arc<str>, Vec<String>)> {
 }
 
 /// The branch that would read a value: one that names it or goes into it. What only uses a
-/// map around it may just hand it on. Nothing where the cluster decides on any of them: what it
-/// can do is known there alone.
+/// map around it may hand it on: nothing where that stands under another question, and nothing
+/// where the cluster decides on any of them: what it can do is known there alone.
 fn passed_over<'t>(
     touched: &'t Touched,
     path: &[Arc<str>],
@@ -337,6 +339,9 @@ fn passed_over<'t>(
     let of_cluster =
         |(_, one, _): &(Vec<PathStep>, PassedOver, Option<Location>)| one.question.contains(".Capabilities");
     let mut reading = touched.passed.iter().filter(reads).peekable();
-    let first = reading.peek().copied();
-    first.filter(|_| !reading.any(of_cluster))
+    let first = reading.peek().copied()?;
+    let hands_on = |(read, one, _): &(Vec<PathStep>, PassedOver, Option<Location>)| {
+        read.len() < path.len() && fits(read) && one.question != first.1.question
+    };
+    (!reading.any(of_cluster) && !touched.passed.iter().any(hands_on)).then_some(first)
 }
