@@ -166,7 +166,7 @@ impl RenderedChart {
 impl Touched {
     /// Whether something came of each of a release's values, or each was asked. What two keys
     /// share by an anchor may be read by one of them only.
-    pub(crate) fn is_all(&self, values: &Value) -> bool {
+    fn is_all(&self, values: &Value) -> bool {
         self.is_all_once(values, &mut FxHashSet::default())
     }
 
@@ -322,8 +322,9 @@ fn switched_off(request: &RenderRequest<'_>) -> Vec<(Arc<str>, Vec<String>)> {
 }
 
 /// The branch that would read a value: one that names it or goes into it. What only uses a
-/// map around it may hand it on: nothing where that stands under another question, and nothing
-/// where the cluster decides on any of them: what it can do is known there alone.
+/// map around it, but for all values of a chart, may hand it on: nothing where that stands under
+/// another question, and nothing where the cluster decides on any of them: what it can do is
+/// known there alone.
 fn passed_over<'t>(
     touched: &'t Touched,
     path: &[Arc<str>],
@@ -341,7 +342,8 @@ fn passed_over<'t>(
     let mut reading = touched.passed.iter().filter(reads).peekable();
     let first = reading.peek().copied()?;
     let hands_on = |(read, one, _): &(Vec<PathStep>, PassedOver, Option<Location>)| {
-        read.len() < path.len() && fits(read) && one.question != first.1.question
+        let is_all_values = one.path.len() == 1;
+        read.len() < path.len() && !is_all_values && fits(read) && one.question != first.1.question
     };
     (!reading.any(of_cluster) && !touched.passed.iter().any(hands_on)).then_some(first)
 }
