@@ -18,6 +18,7 @@ mod heap;
 mod look_ups;
 mod marks;
 mod paths;
+mod reading;
 mod texts;
 mod walk;
 
