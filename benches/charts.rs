@@ -5,7 +5,7 @@
 //! "values": {…}, "skipSchemas": …}`, the last where a schema of the chart names another host,
 //! which neither can ask. HELM is the helm to compare with, of the line 4.2, if any. With AGAIN,
 //! a number, all are rendered so often with their charts parsed, and nothing else is done: what a
-//! profiler is to see.
+//! profiler is to see. With KEEP=branches they are rendered as a lint renders them.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
@@ -187,12 +187,13 @@ fn compare() {
     };
     let cases = cases(&path);
     let mut found = in_process(&cases);
+    let keep = if std::env::var_os("KEEP").is_some() { Keep::Branches } else { Keep::Text };
     let again = std::env::var("AGAIN").ok().and_then(|times| times.parse().ok());
     for _ in 0..again.unwrap_or(1) {
         let start = Instant::now();
         let store = Arc::new(Store::default());
         for (case, chart, _) in &found {
-            black_box(printed(case, chart, &values(case, &store), Keep::Text));
+            black_box(printed(case, chart, &values(case, &store), keep));
         }
         println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
     }

@@ -212,13 +212,10 @@ impl<'w> Upgrade<'w> {
 
     /// Why the chart is refused now, where it was not before.
     fn failure(&self) -> Option<String> {
-        let refusal = self.after.refusal().filter(|_| self.before.refusal().is_none())?;
-        let first = refusal.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let detail = refusal.message.lines().skip(1).map(str::trim).find(|line| line.starts_with('-'));
-        Some(match detail {
-            Some(detail) => format!("{} {}", clean(first), clean(detail.trim_start_matches(['-', ' ']))),
-            None => clean(first).into_owned(),
-        })
+        self.after
+            .refusal()
+            .filter(|_| self.before.refusal().is_none())
+            .map(|refusal| in_a_line(&refusal.message))
     }
 
     /// Why it is not known what changes.
@@ -237,8 +234,16 @@ impl<'w> Upgrade<'w> {
             }),
             (None, None) => {
                 let unable = self.after.unable().or(self.before.unable());
-                let failed = self.before.refusal().map(|_| "it could not be rendered before the change");
-                unable.or(failed).map(|why| reason(self.after, why))
+                let failed = match (self.before.refusal(), self.after.refusal()) {
+                    (Some(_), Some(now)) => {
+                        Some(format!("it is refused now as before: {}", in_a_line(&now.message)))
+                    }
+                    (Some(before), None) => {
+                        Some(format!("it was refused before the change: {}", in_a_line(&before.message)))
+                    }
+                    (None, _) => None,
+                };
+                unable.map(str::to_owned).or(failed).map(|why| reason(self.after, &why))
             }
         }
     }
@@ -367,6 +372,16 @@ pub(super) fn install(after: &Release, host: &mut Effect, inner: &[Effect]) {
 fn named(release: &Release) -> Option<String> {
     let (name, version) = release.chart_named().filter(|(name, _)| !name.is_empty())?;
     Some(format!("chart {name} {version}").trim_end().to_owned())
+}
+
+/// What Helm says of a refusal, in one line: of several faults the first.
+fn in_a_line(message: &str) -> String {
+    let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let detail = message.lines().skip(1).map(str::trim).find(|line| line.starts_with('-'));
+    match detail {
+        Some(detail) => format!("{} {}", clean(first), clean(detail.trim_start_matches(['-', ' ']))),
+        None => clean(first).into_owned(),
+    }
 }
 
 /// Why nothing can be said of a chart, with its name where it has one.

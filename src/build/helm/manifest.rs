@@ -272,8 +272,8 @@ impl Head {
     /// Whether it is made of the value of a key, by the maps around it.
     fn keeps(depth: usize, key: &str) -> bool {
         match depth {
-            1 => matches!(&*key.to_lowercase(), "apiversion" | "kind" | "metadata"),
-            2 => matches!(&*key.to_lowercase(), "name" | "annotations"),
+            1 => is_one_of(key, &["apiversion", "kind", "metadata"]),
+            2 => is_one_of(key, &["name", "annotations"]),
             _ => true,
         }
     }
@@ -336,6 +336,14 @@ impl Head {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a key is one of these, whatever letters are small in it.
+fn is_one_of(key: &str, known: &[&str]) -> bool {
+    match key.is_ascii() {
+        true => known.iter().any(|known| known.eq_ignore_ascii_case(key)),
+        false => known.contains(&&*key.to_lowercase()),
     }
 }
 

@@ -22,10 +22,12 @@ pub(super) fn outline(text: &str, wanted: impl Fn(&str) -> bool) -> Option<Strin
     if text.bytes().fold(false, |found, byte| found | !matches!(byte, b' '..=b'~' | b'\n' | b'\t' | 0x80..)) {
         return None;
     }
-    if !text.is_ascii() && text.chars().any(is_special) {
+    if !text.is_ascii() && has_special(text.as_bytes()) {
         return None;
     }
-    let mut outline = Outline { text, at: 0, open: Vec::new(), keys: Vec::new(), waits: None, plain: None };
+    let has_tabs = memchr::memchr(b'\t', text.as_bytes()).is_some();
+    let (open, keys) = (Vec::new(), Vec::new());
+    let mut outline = Outline { text, has_tabs, at: 0, open, keys, waits: None, plain: None };
     let (mut found, mut begin) = (String::new(), None);
     while let Some((start, line)) = outline.line() {
         let key = outline.content(line)?;
@@ -45,9 +47,19 @@ pub(super) fn outline(text: &str, wanted: impl Fn(&str) -> bool) -> Option<Strin
     Some(found)
 }
 
-/// Characters that end lines, or that go-yaml refuses.
-fn is_special(c: char) -> bool {
-    matches!(c, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+/// Whether a text has characters that end lines, or that go-yaml refuses: U+0080 to U+009F, U+2028,
+/// U+2029, U+FEFF, U+FFFE and U+FFFF. Of many megabytes with a dash or two most bytes are no beginning
+/// of one.
+fn has_special(text: &[u8]) -> bool {
+    memchr::memchr3_iter(0xc2, 0xe2, 0xef, text).any(|at| {
+        matches!(
+            text[at..],
+            [0xc2, 0x80..=0x9f, ..]
+                | [0xe2, 0x80, 0xa8 | 0xa9, ..]
+                | [0xef, 0xbb, 0xbf, ..]
+                | [0xef, 0xbf, 0xbe | 0xbf, ..]
+        )
+    })
 }
 
 /// A map or a list that is not at its end.
@@ -60,6 +72,8 @@ struct Open {
 
 struct Outline<'t> {
     text: &'t str,
+    /// Whether there are tabs anywhere in it.
+    has_tabs: bool,
     /// The first byte that was not read.
     at: usize,
     open: Vec<Open>,
@@ -92,7 +106,7 @@ impl<'t> Outline<'t> {
         if rest.is_empty() {
             return Some(None);
         }
-        if rest.contains('\t') {
+        if self.has_tabs && rest.contains('\t') {
             return None;
         }
         if rest.starts_with('#') {
@@ -100,7 +114,7 @@ impl<'t> Outline<'t> {
             return Some(None);
         }
         if self.plain.is_some_and(|around| indent > around) {
-            return is_plain(rest).then_some(None);
+            return matches!(plain_part(rest), Some((_, false))).then_some(None);
         }
         self.plain = None;
         let is_item = is_item(rest);
@@ -193,12 +207,9 @@ impl<'t> Outline<'t> {
             }
             b"|" | b"|-" | b"|+" | b">" | b">-" | b">+" => self.block(around),
             _ => {
-                let (text, has_comment) = match text.find(" #") {
-                    Some(at) => (text[..at].trim_end_matches(' '), true),
-                    None => (text, false),
-                };
+                let (text, has_comment) = plain_part(text)?;
                 self.plain = (!has_comment).then_some(around);
-                (starts_plain(text) && is_plain(text) && is_finite(text)).then_some(())
+                (starts_plain(text) && is_finite(text)).then_some(())
             }
         }
     }
@@ -211,7 +222,7 @@ impl<'t> Outline<'t> {
             }
             let (_, line) = self.line()?;
             text = line.trim_start_matches(' ');
-            if !text.is_empty() && line.len() - text.len() <= around || text.contains('\t') {
+            if !text.is_empty() && line.len() - text.len() <= around || self.has_tabs && text.contains('\t') {
                 return None;
             }
         }
@@ -296,6 +307,18 @@ fn entry(text: &str) -> Option<(&str, &str)> {
     (value.is_empty() || value.starts_with(' ')).then_some((key, value.trim_start_matches(' ')))
 }
 
+/// Whether a byte is one of a plain key.
+const IS_OF_KEY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let sign = byte as u8;
+        table[byte] = sign.is_ascii_alphanumeric() || matches!(sign, b'_' | b'.' | b'/' | b'-' | b'$');
+        byte += 1;
+    }
+    table
+};
+
 /// The key that a text begins with, and what stands behind it.
 fn key(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
@@ -307,9 +330,7 @@ fn key(text: &str) -> Option<(&str, &str)> {
             (key, &text[end + 1..])
         }
         b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
-            let is_of_key =
-                |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'$');
-            let end = bytes.iter().position(|byte| !is_of_key(byte))?;
+            let end = bytes.iter().position(|byte| !IS_OF_KEY[*byte as usize])?;
             let key = &text[..end];
             (!is_word_of_yaml(key)).then_some(())?;
             (key, &text[end..])
@@ -341,11 +362,17 @@ fn starts_plain(text: &str) -> bool {
     }
 }
 
-/// Whether a plain text goes on to the end of its line, and is no key.
-fn is_plain(text: &str) -> bool {
+/// A plain text up to the comment behind it, and whether there is one; nothing where it is a key.
+fn plain_part(text: &str) -> Option<(&str, bool)> {
     let bytes = text.as_bytes();
-    let ends_key = |at: usize| bytes.get(at + 1).is_none_or(|behind| *behind == b' ');
-    !memchr::memchr_iter(b':', bytes).any(ends_key) && !text.contains(" #")
+    for at in memchr::memchr2_iter(b':', b'#', bytes) {
+        if bytes[at] == b':' {
+            bytes.get(at + 1).is_some_and(|behind| *behind != b' ').then_some(())?;
+        } else if at > 0 && bytes[at - 1] == b' ' {
+            return Some((text[..at].trim_end_matches(' '), true));
+        }
+    }
+    Some((text, false))
 }
 
 /// JSON has no words for numbers without end.

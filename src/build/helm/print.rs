@@ -74,6 +74,14 @@ fn put(out: &mut Vec<u8>, source: &str, comment: &str, content: &[u8]) {
 
 /// Go's `strings.TrimSpace`.
 fn trim(out: &mut Vec<u8>) {
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let end = out.iter().rposition(|byte| !is_space(byte)).map_or(0, |at| at + 1);
+    // Nearly all of them, and to look at all of megabytes is no need.
+    if out[..end].last().is_none_or(u8::is_ascii)
+        && out[..end].first().is_none_or(|first| first.is_ascii() && !is_space(first))
+    {
+        return out.truncate(end);
+    }
     let Ok(text) = std::str::from_utf8(out) else {
         let end = out.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
         out.truncate(end);

@@ -169,8 +169,10 @@ impl Engine {
             inputs: Val::nil(),
             parsed: FxHashMap::default(),
             sources: Vec::new(),
+            literals: FxHashMap::default(),
             included: FxHashMap::default(),
             out: Builder::default(),
+            spare: Vec::new(),
             under: CondId::default(),
             depth: 0,
         };

@@ -94,8 +94,8 @@ pub(super) fn deep(trace: &mut Trace, val: &Val) -> SetId {
     if trace.is_empty() {
         return SetId::NONE;
     }
-    if !trace.is_on && !matches!(val.kind, Kind::Str(_) | Kind::List(_) | Kind::Map(_)) {
-        return val.from;
+    if !matches!(val.kind, Kind::List(_) | Kind::Map(_)) {
+        return of(trace, val);
     }
     let mut set = SetId::NONE;
     let mut left = DEEP_LIMIT;

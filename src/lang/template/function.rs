@@ -3,7 +3,7 @@
 
 use super::error::Result;
 use super::limits::Cx;
-use super::trace::SetId;
+use super::trace::CondId;
 use super::value::Val;
 use std::fmt::{self, Debug};
 
@@ -138,6 +138,6 @@ impl Debug for Function {
 pub(super) struct Call<'c> {
     pub(super) cx: &'c mut Cx,
     pub(super) args: &'c [Val],
-    /// What the conditions of this moment hang on, as decisions.
-    pub(super) under: SetId,
+    /// The conditions of this moment.
+    pub(super) under: CondId,
 }

@@ -68,10 +68,8 @@ const TIME: &[Function] = &[
         number(time.seconds.wrapping_mul(1_000_000_000).wrapping_add(time.nanos.into()), IntType::Int64)
     }),
     method("IsZero", &[], Flow::Unites, |call| Ok(Val::bool(time(call).is_zero(), SetId::NONE))),
-    method("UTC", &[], Flow::Unites, |call| Ok(Val::new(Kind::Time(time(call).within("UTC")), SetId::NONE))),
-    method("Local", &[], Flow::Unites, |call| {
-        Ok(Val::new(Kind::Time(time(call).within("Local")), SetId::NONE))
-    }),
+    method("UTC", &[], Flow::Unites, |call| Ok(Val::time(time(call).within("UTC"), SetId::NONE))),
+    method("Local", &[], Flow::Unites, |call| Ok(Val::time(time(call).within("Local"), SetId::NONE))),
     method("Before", &[Ty::Time], Flow::Unites, |call| before(call, 0, 1)),
     method("After", &[Ty::Time], Flow::Unites, |call| before(call, 1, 0)),
 ];
@@ -125,7 +123,7 @@ fn text(text: String) -> Result<Val> {
 
 fn time(call: &Call<'_>) -> Time {
     match &call.args[0].kind {
-        Kind::Time(time) => time.clone(),
+        Kind::Time(time) => Time::clone(time),
         _ => Time::zero(),
     }
 }

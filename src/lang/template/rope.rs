@@ -388,6 +388,24 @@ impl Builder {
         (Flat { bytes: Bytes::Own(self.bytes.into_boxed_slice()), runs }, self.meaning)
     }
 
+    /// The text that was built; the builder is empty, and as large as it was.
+    pub(super) fn take(&mut self) -> Text {
+        /// A text of more bytes is not copied.
+        const LARGE: usize = 16 << 10;
+        if self.bytes.len() > LARGE || self.runs.0.len() > LARGE || self.held.is_some() {
+            return std::mem::take(self).finish();
+        }
+        let runs = match &*self.runs.0 {
+            [] => Runs::default(),
+            [(_, prov)] => Runs::One(*prov),
+            many => Runs::Many(many.into()),
+        };
+        let text = Text::flat_of(Bytes::Own(self.bytes.as_slice().into()), runs, self.meaning.take());
+        self.bytes.clear();
+        self.runs.0.clear();
+        text
+    }
+
     pub(super) fn finish(mut self) -> Text {
         if let Some(held) = self.held.take() {
             return held;

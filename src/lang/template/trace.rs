@@ -139,6 +139,8 @@ pub(super) struct Trace {
     sources: Vec<(u32, u32, Arc<TemplateSource>)>,
     /// How many nodes they have, and one that is none.
     nodes: u32,
+    /// How much is kept: sets, conditions, provenances, and nodes of sources.
+    size: usize,
 }
 
 impl Trace {
@@ -164,6 +166,7 @@ impl Trace {
             cond_ids: FxHashMap::default(),
             sources: Vec::new(),
             nodes: 1,
+            size: 0,
         }
     }
 
@@ -174,13 +177,14 @@ impl Trace {
 
     /// How much is kept, for the bound.
     pub(super) fn size(&self) -> usize {
-        self.sets.len() + self.provs.len() + self.conds.len() + self.nodes as usize
+        self.size
     }
 
     /// Makes the nodes of a source known; gives what to add to their numbers.
     pub(super) fn add_source(&mut self, index: u32, source: &Arc<TemplateSource>) -> u32 {
         let base = self.nodes;
         self.nodes += source.spans.len() as u32;
+        self.size += source.spans.len();
         self.sources.push((base, index, source.clone()));
         base
     }
@@ -191,6 +195,7 @@ impl Trace {
 
     fn node(&mut self, node: SetNode, flags: u8) -> SetId {
         self.sets.push((node, flags));
+        self.size += 1;
         SetId(self.sets.len() as u32 - 1)
     }
 
@@ -445,6 +450,7 @@ impl Trace {
             return *known;
         }
         self.provs.push(prov);
+        self.size += 1;
         let id = ProvId(self.provs.len() as u32 - 1);
         self.prov_ids.insert(prov, id);
         id
@@ -477,6 +483,7 @@ impl Trace {
         }
         let depth = 1 + parents.iter().map(|parent| self.conds[parent.0 as usize].depth).max().unwrap_or(0);
         self.conds.push(Cond { depth, parents, question, writer });
+        self.size += 1;
         let id = CondId(self.conds.len() as u32 - 1);
         self.cond_ids.insert(key, id);
         id

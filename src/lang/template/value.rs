@@ -37,7 +37,8 @@ pub(super) enum Kind {
     List(List),
     Map(Map),
     Struct(Rc<Struct>),
-    Time(Time),
+    /// A pointer, as most others are: values are handed on from function to function.
+    Time(Rc<Time>),
     Version(Rc<Version>),
 }
 
@@ -222,15 +223,15 @@ pub(super) struct List {
     pub(super) elem: Elem,
     items: Items,
     /// Where it begins, from the first item that the row began with.
-    start: isize,
-    len: usize,
+    start: i32,
+    len: u32,
     /// Go tells a nil slice and an empty one apart in JSON.
     pub(super) is_nil: bool,
 }
 
 impl List {
     pub(super) fn new(items: Vec<Val>, elem: Elem) -> List {
-        let len = items.len();
+        let len = items.len() as u32;
         let row = Row { items: items.into(), before: 0 };
         List { elem, items: Items(Rc::new(RefCell::new(row))), start: 0, len, is_nil: false }
     }
@@ -244,7 +245,7 @@ impl List {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub(super) fn get(&self, index: usize) -> Val {
@@ -259,11 +260,11 @@ impl List {
 
     /// The index of its first item in the row.
     fn first(&self, row: &Row) -> usize {
-        row.before.saturating_add_signed(self.start)
+        row.before.saturating_add_signed(self.start as isize)
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Val> + ExactSizeIterator + '_ {
-        (0..self.len).map(|index| self.get(index))
+        (0..self.len()).map(|index| self.get(index))
     }
 
     /// Whether both are parts of one row, so that none of them is a copy.
@@ -277,13 +278,14 @@ impl List {
     }
 
     pub(super) fn slice(&self, start: usize, end: usize) -> List {
-        List { start: self.start + start as isize, len: end - start, is_nil: false, ..self.clone() }
+        let len = (end - start) as u32;
+        List { start: self.start + start as i32, len, is_nil: false, ..self.clone() }
     }
 
     /// With a value behind; as untyped items.
     pub(super) fn append(&self, val: Val) -> List {
         let mut row = self.items.0.borrow_mut();
-        if row.items.len() == self.first(&row) + self.len {
+        if row.items.len() == self.first(&row) + self.len() {
             row.items.push_back(val);
             drop(row);
             return List { elem: Elem::Any, len: self.len + 1, is_nil: false, ..self.clone() };
@@ -415,6 +417,10 @@ impl Val {
 
     pub(super) fn int64(value: i64, from: SetId) -> Val {
         Val::new(Kind::Int(value, IntType::Int64), from)
+    }
+
+    pub(super) fn time(time: Time, from: SetId) -> Val {
+        Val::new(Kind::Time(Rc::new(time)), from)
     }
 
     pub(super) fn float(value: f64, from: SetId) -> Val {

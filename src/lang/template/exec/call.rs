@@ -46,7 +46,9 @@ impl Execution {
         }
         let ty = |index: usize| params[index.min(params.len() - 1)];
         let mut values: SmallVec<[Val; 3]> = SmallVec::new();
-        values.extend(receiver);
+        if let Some(receiver) = receiver {
+            values.push(receiver);
+        }
         for (index, arg) in args.iter().enumerate() {
             values.push(self.arg(frame, dot, Some(ty(index)), arg)?);
         }
@@ -73,8 +75,7 @@ impl Execution {
         values: &[Val],
     ) -> Result<Val> {
         self.cx.step(1)?;
-        let under = self.cx.trace.question(self.under);
-        let result = run(&mut Call { cx: &mut self.cx, args: values, under })?;
+        let result = run(&mut Call { cx: &mut self.cx, args: values, under: self.under })?;
         let flowed: Option<fn(&mut Trace, &Val) -> SetId> = match function.flow {
             Flow::Unites => Some(flow::deep),
             Flow::Looks => Some(flow::shallow),
@@ -86,7 +87,7 @@ impl Execution {
             from = self.cx.trace.union(from, set);
         }
         if self.cx.trace.is_unknown(from)
-            && let Some(told) = self.of_alternatives(function, run, values, under, &result)
+            && let Some(told) = self.of_alternatives(function, run, values, &result)
         {
             return Ok(told);
         }
@@ -100,12 +101,11 @@ impl Execution {
         function: &Function,
         run: fn(&mut Call<'_>) -> Result<Val>,
         args: &[Val],
-        under: SetId,
         likely: &Val,
     ) -> Option<Val> {
         let can_be_told =
             function.purity == Purity::Pure && matches!(function.flow, Flow::Unites | Flow::Looks);
-        let cx = &mut self.cx;
+        let (cx, under) = (&mut self.cx, self.under);
         if cx.alternatives.count == 0 || !can_be_told {
             return None;
         }

@@ -114,8 +114,13 @@ impl Execution {
     }
 
     pub(super) fn literal_text(&mut self, text: &Arc<[u8]>, writer: WriterId) -> Text {
+        if let Some(known) = self.literals.get(&writer) {
+            return known.clone();
+        }
         let prov = self.cx.trace.prov_id(Prov { writer, ..Prov::default() });
-        Text::shared(text.clone(), prov)
+        let text = Text::shared(text.clone(), prov);
+        self.literals.insert(writer, text.clone());
+        text
     }
 
     pub(super) fn chain<'t>(

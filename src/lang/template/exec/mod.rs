@@ -75,8 +75,12 @@ pub(super) struct Execution {
     /// Parses a text for `tpl`.
     pub(super) parsed: FxHashMap<Rc<[u8]>, (Parsed, u32)>,
     pub(super) sources: Vec<Arc<TemplateSource>>,
+    /// Texts between quotes that were come to, by their nodes.
+    pub(super) literals: FxHashMap<WriterId, Text>,
     pub(super) included: FxHashMap<Arc<str>, usize>,
     pub(super) out: Builder,
+    /// Those of templates that ran, empty: most texts are short, and many.
+    pub(super) spare: Vec<Builder>,
     pub(super) under: CondId,
     pub(super) depth: usize,
 }
@@ -154,11 +158,15 @@ impl Execution {
             return Err(Fault::bound(Bound::Depth(self.cx.limits.depth)));
         }
         self.depth += 1;
-        let out = std::mem::take(&mut self.out);
+        let spare = self.spare.pop().unwrap_or_default();
+        let out = std::mem::replace(&mut self.out, spare);
         let result = self.run_frame(template, data);
         self.depth -= 1;
-        let own = std::mem::replace(&mut self.out, out);
-        result.map(|()| own.finish())
+        let mut own = std::mem::replace(&mut self.out, out);
+        result?;
+        let text = own.take();
+        self.spare.push(own);
+        Ok(text)
     }
 
     /// Go hands the data over as an `any`, so that nothing, as a map or a list gives it, is no value

@@ -39,7 +39,7 @@ pub(super) const TABLE: &[Function] = &[
 ];
 
 fn moment(time: Time) -> Result<Val> {
-    Ok(Val::new(Kind::Time(time), SetId::NONE))
+    Ok(Val::time(time, SetId::NONE))
 }
 
 /// The moment of the run, which nobody knows.
@@ -55,7 +55,7 @@ fn now(call: &mut Call<'_>) -> Result<Val> {
 /// A moment out of a value; the one of the run where it is none.
 fn time_of(call: &mut Call<'_>, index: usize) -> (Time, SetId) {
     match &call.args[index].kind {
-        Kind::Time(time) => (time.clone(), SetId::NONE),
+        Kind::Time(time) => (Time::clone(time), SetId::NONE),
         Kind::Int(seconds, IntType::Int | IntType::Int64) => (Time::unix(*seconds), SetId::NONE),
         _ => (Time::unix(STAND_IN), unknown_now(call)),
     }
@@ -97,7 +97,7 @@ fn modified(call: &mut Call<'_>) -> std::result::Result<Val, String> {
     let text = call.string(0);
     let by = nanoseconds(&text)?;
     match &call.args[1].kind {
-        Kind::Time(time) => Ok(Val::new(Kind::Time(time.plus(by)), SetId::NONE)),
+        Kind::Time(time) => Ok(Val::time(time.plus(by), SetId::NONE)),
         _ => Ok(call.args[1].clone()),
     }
 }

@@ -82,8 +82,9 @@ fn set(call: &mut Call<'_>) -> Result<Val> {
     let key = call.text(1);
     let from = flow::of_text(&mut call.cx.trace, &key);
     let val = &call.args[2];
-    let from_val = call.cx.trace.union(val.from, call.under);
-    let key_from = call.cx.trace.union(from, call.under);
+    let decided = call.cx.trace.question(call.under);
+    let from_val = call.cx.trace.union(val.from, decided);
+    let key_from = call.cx.trace.union(from, decided);
     map.insert(key.bytes(), key_from, val.clone().with(from_val));
     if map.len() > call.cx.limits.list {
         return Err(Fault::bound(Bound::List(call.cx.limits.list)));

@@ -300,7 +300,7 @@ fn value(found: toml::Value, prov: ProvId, set: SetId) -> Val {
             ];
             let time = layouts.iter().find_map(|layout| parse_time(layout, &text).ok());
             match time {
-                Some(time) => Val::new(Kind::Time(time), set),
+                Some(time) => Val::time(time, set),
                 None => Val::text(Text::new(text.into_bytes(), prov)),
             }
         }
