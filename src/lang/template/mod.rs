@@ -8,6 +8,7 @@
 //! holes, and what was decided by it is assumed.
 
 mod ast;
+mod bits;
 mod bound;
 mod compare;
 mod documents;

@@ -4,6 +4,7 @@
 //! node, made once for a pair, and read when somebody asks. So a loop that adds to a
 //! sum a thousand times costs a thousand nodes.
 
+use super::bits::Bits;
 use super::source::{Span, TemplateSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -108,10 +109,12 @@ pub struct Place {
 /// What was asked in all runs.
 #[derive(Debug, Default)]
 struct Questions {
-    sets: FxHashSet<SetId>,
-    /// Branches that were come to, and those of them whose list was run.
-    asked: FxHashSet<WriterId>,
-    taken: FxHashSet<WriterId>,
+    /// By the numbers of [`SetId`]s.
+    sets: Bits,
+    /// Branches that were come to, and those of them whose list was run, by the numbers of
+    /// [`WriterId`]s.
+    asked: Bits,
+    taken: Bits,
 }
 
 const IS_UNKNOWN: u8 = 1;
@@ -315,34 +318,34 @@ impl Trace {
     /// A branch whose list is run.
     pub(super) fn takes(&mut self, writer: WriterId) {
         if let Some(questions) = &mut self.questions {
-            questions.taken.insert(writer);
+            questions.taken.insert(writer.0);
         }
     }
 
     /// Whether a branch was come to, and its list never run.
     pub(super) fn is_passed_over(&self, writer: WriterId) -> bool {
         let questions = self.questions.as_ref();
-        questions.is_some_and(|kept| kept.asked.contains(&writer) && !kept.taken.contains(&writer))
+        questions.is_some_and(|kept| kept.asked.contains(writer.0) && !kept.taken.contains(writer.0))
     }
 
     /// The values that any question hung on.
     pub(super) fn questioned(&self) -> Vec<OriginId> {
-        let all = self.questions.iter().flat_map(|kept| &kept.sets);
-        self.values_of(all.copied().collect(), true)
+        let all = self.questions.iter().flat_map(|kept| kept.sets.iter());
+        self.values_of(all.map(SetId).collect(), true)
     }
 
     /// Notes a question; where its answer is unknown, for good.
     pub(super) fn asks(&mut self, question: SetId, writer: WriterId) {
         let is_assumed = self.is_assumed(question);
         if let Some(questions) = &mut self.questions {
-            questions.asked.insert(writer);
-            questions.sets.insert(question);
+            questions.asked.insert(writer.0);
+            questions.sets.insert(question.0);
             // Whatever is unknown may be true.
             if is_assumed {
-                questions.taken.insert(writer);
+                questions.taken.insert(writer.0);
             }
         }
-        if self.is_assumed(question) {
+        if is_assumed {
             self.assumed.insert((question, writer));
         }
     }
@@ -420,10 +423,10 @@ impl Trace {
     /// The values in sets, in order; if so asked, those too that decided only.
     fn values_of(&self, sets: Vec<SetId>, with_decisions: bool) -> Vec<OriginId> {
         let mut found = Vec::new();
-        let mut seen = FxHashSet::default();
+        let mut seen = Bits::default();
         let mut todo = sets;
         while let Some(set) = todo.pop() {
-            if !seen.insert(set) {
+            if !seen.insert(set.0) {
                 continue;
             }
             match &self.sets[set.0 as usize].0 {

@@ -14,6 +14,9 @@ pub(super) struct Writer {
     texts: FxHashMap<Arc<str>, u64>,
     files: FxHashMap<FilePath, u64>,
     origins: FxHashMap<Arc<Places>, u64>,
+    /// Those of them that were met, by where they are held: many values share one, and to compare
+    /// all that is in it takes long.
+    met: FxHashMap<usize, (Origin, u64)>,
     /// Whether something was met that has no form here.
     is_lost: bool,
 }
@@ -125,20 +128,28 @@ impl Writer {
     }
 
     fn origin(&mut self, origin: Option<&Origin>) {
-        let places = match origin {
-            None => return self.number(0),
-            Some(Origin::Text(location)) => Arc::new(Places { all: vec![Location::clone(location)], own: 1 }),
-            Some(Origin::Several(places)) => places.clone(),
-            Some(Origin::Token(..) | Origin::Styled(..)) => {
+        let Some(origin) = origin else { return self.number(0) };
+        let address = match origin {
+            Origin::Text(location) => Arc::as_ptr(location).addr(),
+            Origin::Several(places) => Arc::as_ptr(places).addr(),
+            Origin::Token(..) | Origin::Styled(..) => {
                 self.is_lost = true;
                 return;
             }
         };
-        if let Some(number) = self.origins.get(&places) {
+        if let Some((_, number)) = self.met.get(&address) {
             return self.number(number + 2);
         }
-        let number = self.origins.len() as u64;
-        self.origins.insert(places.clone(), number);
+        let places = match origin {
+            Origin::Several(places) => places.clone(),
+            _ => Arc::new(Places { all: vec![origin.location()], own: 1 }),
+        };
+        let next = self.origins.len() as u64;
+        let number = *self.origins.entry(places.clone()).or_insert(next);
+        self.met.insert(address, (origin.clone(), number));
+        if number < next {
+            return self.number(number + 2);
+        }
         self.number(1);
         self.list(places.all.iter(), Writer::location);
         self.number(places.own as u64);

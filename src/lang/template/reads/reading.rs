@@ -14,16 +14,12 @@ type Keys = Arc<[Arc<str>]>;
 impl ReadsWalk<'_> {
     /// The keys of a map or the number of its entries, or of the elements of a list.
     pub(super) fn read_keys(&mut self, of: &Val) {
-        if !self.marks.keys.contains(of) {
-            self.marks.keys.insert(of.clone());
-        }
+        self.marks.keys.extend(&of.0);
     }
 
     /// Whether a value is empty.
     pub(super) fn read_truth(&mut self, of: &Val) {
-        if !self.marks.truths.contains(of) {
-            self.marks.truths.insert(of.clone());
-        }
+        self.marks.truths.extend(&of.0);
     }
 
     /// All of a value, whatever is in it.
@@ -38,24 +34,29 @@ impl ReadsWalk<'_> {
 
     /// Goes through all that is read. Nothing that templates make grows by that.
     pub(super) fn mark_all(&mut self) {
-        let Marks { whole, keys, truths } = std::mem::take(&mut self.marks);
-        self.mark_whole(whole);
-        keys.iter().for_each(|of| self.mark_keys(of));
-        truths.iter().for_each(|of| self.mark_truth(of));
+        let Marks { whole, mut keys, truths } = std::mem::take(&mut self.marks);
+        self.mark_whole(whole, &mut keys);
+        self.mark_each(keys, |walk, part| {
+            walk.reads.read_keys(part);
+            Atoms::from_slice(&walk.over(part))
+        });
+        self.mark_each(truths, |walk, part| {
+            walk.reads.test(part);
+            Atoms::new()
+        });
     }
 
-    fn mark_keys(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
+    /// Marks the parts of the input that values are, or that are behind what templates made;
+    /// `mark` gives what is read with a part.
+    fn mark_each(&mut self, values: FxHashSet<Atom>, mark: impl Fn(&mut Self, u32) -> Atoms) {
+        let (mut todo, mut seen): (Vec<Atom>, _) = (values.into_iter().collect(), Seen::default());
         while let Some(atom) = todo.pop() {
             self.visit(1);
             if self.is_over() || !seen.insert(atom) {
                 continue;
             }
             match atom {
-                Atom::Input(part) => {
-                    self.reads.read_keys(part);
-                    todo.extend_from_slice(&self.over(part));
-                }
+                Atom::Input(part) => todo.extend(mark(self, part)),
                 Atom::Made(object) | Atom::KeysOf(object) => {
                     todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
                 }
@@ -64,24 +65,8 @@ impl ReadsWalk<'_> {
         }
     }
 
-    fn mark_truth(&mut self, of: &Val) {
-        let (mut todo, mut seen) = (Atoms::from_slice(&of.0), Seen::default());
-        while let Some(atom) = todo.pop() {
-            self.visit(1);
-            if self.is_over() || !seen.insert(atom) {
-                continue;
-            }
-            match atom {
-                Atom::Input(part) => self.reads.test(part),
-                Atom::Made(object) | Atom::KeysOf(object) => {
-                    todo.extend_from_slice(&self.heap.objects[object as usize].behind.0);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn mark_whole(&mut self, whole: FxHashSet<Atom>) {
+    /// Marks all below values; whose keys alone are read with it is added to `keys`.
+    fn mark_whole(&mut self, whole: FxHashSet<Atom>, keys: &mut FxHashSet<Atom>) {
         let none = Keys::default();
         let mut todo: SmallVec<[(Atom, Keys); 8]> =
             whole.into_iter().map(|atom| (atom, none.clone())).collect();
@@ -100,10 +85,7 @@ impl ReadsWalk<'_> {
                 | Atom::Int(_)
                 | Atom::Files(_)
                 | Atom::Key(_) => {}
-                Atom::KeysOf(list) => {
-                    let behind = self.heap.objects[list as usize].behind.clone();
-                    self.mark_keys(&behind);
-                }
+                Atom::KeysOf(list) => keys.extend(&self.heap.objects[list as usize].behind.0),
                 Atom::Text(text) => {
                     let holds = &self.heap.texts[text as usize].holds;
                     todo.extend(holds.0.iter().map(|atom| (*atom, none.clone())));

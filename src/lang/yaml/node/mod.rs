@@ -227,7 +227,11 @@ impl Entry {
     fn has_key(&self, key: &str) -> bool {
         match self.key.get_ref() {
             NodeRef::Source(source, token) if !key.is_empty() => entries::is_text(source, token, key),
-            _ => self.key_text() == key,
+            NodeRef::Built(built) => match &built.value {
+                Value::Str(text) => **text == *key,
+                _ => self.key_text() == key,
+            },
+            NodeRef::Source(..) => self.key_text() == key,
         }
     }
 }
