@@ -145,11 +145,10 @@ impl Arguments {
 
     /// What the flags and their files say of the cluster and of the values.
     fn inputs(&self, line: HelmLine, version: Option<KubeVersion>, store: &Store) -> Result<Inputs, Ending> {
-        let mut capabilities = Capabilities::of(line);
+        let mut capabilities = Capabilities::of(line).with_versions(self.api_versions.iter().cloned());
         if let Some(version) = version {
             capabilities.kube_version = version;
         }
-        capabilities.api_versions.extend(self.api_versions.iter().cloned());
         let given = self.given(store)?;
         let of_file = |path: &str| {
             let bytes = read_bytes(Path::new(path)).map_err(|error| format!("open {path}: {error}"))?;

@@ -27,13 +27,32 @@ pub(crate) struct Wish<'w> {
     /// Its name and namespace.
     pub release: ChartRelease,
     /// What the cluster is likely to be able to do.
-    pub capabilities: Capabilities,
+    pub capabilities: &'w Capabilities,
     /// The least and the most that it may be: what both decide alike is known.
-    pub ends: Vec<Capabilities>,
+    pub ends: &'w [Capabilities],
+    /// Tells the API versions of all of them from others.
+    pub api_versions: &'w ApiVersionsDigest,
     /// The Helm of its helm-controller.
     pub helm: Helm,
     /// `disableSchemaValidation`
     pub skips_schema: bool,
+}
+
+/// The API versions that a cluster has and may have, as a SHA-256: they are asked for with each
+/// release, and are hundreds.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiVersionsDigest([u8; 32]);
+
+impl ApiVersionsDigest {
+    /// Of all that the cluster may be.
+    pub(crate) fn of<'c>(all: impl Iterator<Item = &'c Capabilities>) -> ApiVersionsDigest {
+        let mut hasher = Sha256::new();
+        for of in all {
+            of.api_versions.iter().for_each(|version| hasher.update(format!("{}:{version}", version.len())));
+            hasher.update(";");
+        }
+        ApiVersionsDigest(hasher.finalize().into())
+    }
 }
 
 /// A release that was rendered.
@@ -450,7 +469,7 @@ impl Wish<'_> {
     /// What comes of all that the cluster may be where that is one and the same, else of what it
     /// is likely to be, with what is assumed; and the API versions that decide.
     fn judged(&self, chart: &Chart) -> (Result<helm::RenderedChart, RenderError>, AskedVersions) {
-        let mut likely = helm::render(&self.request(chart, &self.capabilities));
+        let mut likely = helm::render(&self.request(chart, self.capabilities));
         if let (Some(assumed), Err(RenderError::Refused(refusal))) = (&self.capabilities.assumed, &mut likely)
             && refusal.assumed.contains(assumed)
             && self.is_refused_anyway(chart, &refusal.message)
@@ -516,7 +535,7 @@ impl Wish<'_> {
             let refuses = || matches!(helm::render(&request), Err(RenderError::Refused(other)) if other.message == message);
             !helm::takes_cluster(&request) || refuses()
         };
-        let request = self.request(chart, &self.capabilities);
+        let request = self.request(chart, self.capabilities);
         helm::takes_cluster(&request) && !self.ends.is_empty() && self.ends.iter().all(is_refused)
     }
 
@@ -527,7 +546,7 @@ impl Wish<'_> {
             values: &self.values.value,
             release: &self.release,
             capabilities,
-            ends: &self.ends,
+            ends: self.ends,
             helm: self.helm,
             skip_schema_validation: self.skips_schema,
             version_suffix: suffix,
@@ -549,7 +568,7 @@ impl Wish<'_> {
         let mut hasher = Sha256::new();
         hasher.update(&all_else);
         let first = hasher.clone().finalize().into();
-        hasher.update(self.api_versions());
+        hasher.update(self.api_versions.0);
         [first, hasher.finalize().into()]
     }
 
@@ -562,23 +581,18 @@ impl Wish<'_> {
         }
         let all_else = self.all_else(chart.digest()?);
         let mut all = all_else.clone();
-        all.extend_from_slice(self.api_versions().as_bytes());
+        all.extend_from_slice(&self.api_versions.0);
         Some([all_else, all])
     }
 
     fn all_else(&self, chart: &str) -> Vec<u8> {
         let of_cluster = |of: &Capabilities| (of.kube_version.clone(), of.assumed.clone());
         let ends: Vec<_> = self.ends.iter().map(of_cluster).collect();
-        let likely = of_cluster(&self.capabilities);
+        let likely = of_cluster(self.capabilities);
         let release = (&self.release, self.helm, self.skips_schema, self.asked.has_suffix);
         let mut out = format!("{chart} {release:?} {likely:?} {ends:?}").into_bytes();
         kept::write_value(&self.values.value, &mut out);
         out
-    }
-
-    fn api_versions(&self) -> String {
-        let all = [&self.capabilities].into_iter().chain(&self.ends).map(|of| &of.api_versions);
-        format!("{:?}", Vec::from_iter(all))
     }
 }
 

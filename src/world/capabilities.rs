@@ -4,6 +4,7 @@ use super::PlacedObject;
 use super::versions::Settings;
 use crate::build::helm::{Capabilities, HelmLine, KubeVersion};
 use crate::lang::yaml::NodeRef;
+use crate::sources::render::ApiVersionsDigest;
 use std::collections::BTreeSet;
 
 /// The oldest minor of Kubernetes 1 that each minor of Flux 2 takes.
@@ -23,14 +24,15 @@ pub(super) struct Possible {
     pub(super) likely: Capabilities,
     /// The least and the most that it may be: what both decide alike is known.
     pub(super) ends: Vec<Capabilities>,
+    /// Tells the API versions of all of them from others.
+    pub(super) api_versions: ApiVersionsDigest,
 }
 
 impl Possible {
     /// Of a cluster by its settings; `served` are the API versions that its own
     /// definitions add to those of Kubernetes.
     pub(super) fn of(settings: &Settings, line: HelmLine, served: &BTreeSet<String>) -> Possible {
-        let mut likely = Capabilities::of(line);
-        likely.api_versions.extend(served.iter().cloned());
+        let mut likely = Capabilities::of(line).with_versions(served.iter().cloned());
         let stated = settings.kubernetes.value.map(|version| {
             let patch = version.patch.unwrap_or_default();
             format!("v{}.{}.{patch}", version.major, version.minor)
@@ -49,7 +51,8 @@ impl Possible {
             likely.kube_version = stated.kube_version.clone();
         }
         likely.assumed = Some(ASSUMED.to_owned());
-        Possible { likely, ends }
+        let api_versions = ApiVersionsDigest::of([&likely].into_iter().chain(&ends));
+        Possible { likely, ends, api_versions }
     }
 }
 

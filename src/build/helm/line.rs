@@ -2,6 +2,7 @@
 
 use super::error::{Refusal, RenderError};
 use crate::lang::template::{ANY_VERSION, EngineRun, TemplateParser};
+use std::sync::Arc;
 
 /// A line of Helm whose behaviour is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,8 +85,8 @@ pub struct Capabilities {
     /// The version of Kubernetes.
     pub kube_version: KubeVersion,
     /// `.Capabilities.APIVersions`, in order: groups and versions, of a live cluster with
-    /// their kinds too.
-    pub api_versions: Vec<String>,
+    /// their kinds too. There are hundreds, and releases share them.
+    pub api_versions: Arc<[String]>,
     /// Why the answers are not known for sure, if so: what they decide is assumed.
     pub assumed: Option<String>,
 }
@@ -140,10 +141,15 @@ impl Capabilities {
 }
 
 impl Capabilities {
+    /// The same of a cluster that has these API versions, too.
+    pub fn with_versions(self, more: impl IntoIterator<Item = String>) -> Capabilities {
+        let api_versions = self.api_versions.iter().cloned().chain(more).collect();
+        Capabilities { api_versions, ..self }
+    }
+
     /// The same of a cluster that has every API version.
-    pub(crate) fn with_any_api(mut self) -> Capabilities {
-        self.api_versions.push(ANY_VERSION.to_owned());
-        self
+    pub(crate) fn with_any_api(self) -> Capabilities {
+        self.with_versions([ANY_VERSION.to_owned()])
     }
 }
 

@@ -203,12 +203,13 @@ impl ObjectMaker<'_, '_> {
         let kube = self.data.structure(&format!("{package}.KubeVersion"), fields, methods, Some(&shown));
         let has_questions = self.request.keep.has_questions();
         let asked = [API_VERSIONS, EACH_API_VERSION].map(|id| has_questions.then_some(id));
-        let versions = self.data.version_set(&of.api_versions, asked);
+        let versions = self.data.version_set(of.api_versions.clone(), asked);
         let (kube, versions) = match &of.assumed {
             None => (kube, versions),
             Some(why) => {
                 let ends = self.request.ends;
-                let others = ends.iter().map(|end| self.data.version_set(&end.api_versions, asked)).collect();
+                let others =
+                    ends.iter().map(|end| self.data.version_set(end.api_versions.clone(), asked)).collect();
                 (self.data.unknown(kube, why), self.data.one_of(versions, others, why))
             }
         };

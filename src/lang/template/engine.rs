@@ -414,11 +414,10 @@ impl Data<'_> {
 
     /// A named list of texts that has a method `Has`. What that answers comes from the first
     /// origin, what else is made of the texts from the second, too.
-    pub fn version_set(&mut self, items: &[String], origins: [Option<OriginId>; 2]) -> Val {
+    pub fn version_set(&mut self, items: Arc<[String]>, origins: [Option<OriginId>; 2]) -> Val {
         let [set, inner] = origins.map(|origin| self.set(origin));
         let inner = self.cx.trace.plain(inner);
-        let items = items.iter().map(|item| Val::text(Text::new(item.as_bytes(), inner)));
-        Val::list(List::new(items.collect(), Elem::VersionSet)).with(set)
+        Val::list(List::later(items, inner, Elem::VersionSet)).with(set)
     }
 
     /// A map; keys come from where their values come from.

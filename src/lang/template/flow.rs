@@ -108,7 +108,13 @@ pub(super) fn deep(trace: &mut Trace, val: &Val) -> SetId {
         let own = of(trace, &val);
         set = trace.union(set, own);
         match &val.kind {
-            Kind::List(list) => todo.extend(list.iter().take(left)),
+            Kind::List(list) => match list.unread() {
+                Some(all) => {
+                    let from = trace.prov(all.prov).from;
+                    set = trace.union(set, from);
+                }
+                None => todo.extend(list.iter().take(left)),
+            },
             Kind::Map(map) => {
                 for (_, entry) in map.entries.borrow().iter().take(left) {
                     set = trace.union(set, entry.key);

@@ -185,7 +185,10 @@ fn has_version(call: &mut Call<'_>) -> Result<Val> {
     let found = match &call.args[0].kind {
         Kind::List(list) => {
             let is_it = |text: &[u8]| text == wanted || text == ANY_VERSION.as_bytes();
-            list.iter().any(|item| matches!(&item.kind, Kind::Str(text) if is_it(text.bytes())))
+            match list.unread() {
+                Some(all) => all.texts.iter().any(|text| is_it(text.as_bytes())),
+                None => list.iter().any(|item| matches!(&item.kind, Kind::Str(text) if is_it(text.bytes()))),
+            }
         }
         _ => false,
     };

@@ -2,12 +2,13 @@
 
 use super::rope::Text;
 use super::time::Time;
-use super::trace::SetId;
+use super::trace::{ProvId, SetId};
 use super::version::Version;
 use std::borrow::Cow;
 use std::cell::{Ref, RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A value and the set of what flowed into it. A text's own parts know more.
 #[derive(Clone, Debug)]
@@ -98,11 +99,47 @@ struct Row {
     items: VecDeque<Val>,
     /// How many came before the first one since.
     before: usize,
+    /// What the items are made of when somebody looks at one.
+    later: Option<UnreadTexts>,
+}
+
+/// The texts of a list, all of one origin, at none of which anybody has looked.
+#[derive(Clone, Debug)]
+pub(super) struct UnreadTexts {
+    pub(super) texts: Arc<[String]>,
+    pub(super) prov: ProvId,
 }
 
 /// What a list holds.
 #[derive(Clone, Debug)]
 struct Items(Rc<RefCell<Row>>);
+
+impl Items {
+    fn new(row: Row) -> Items {
+        Items(Rc::new(RefCell::new(row)))
+    }
+
+    fn borrow(&self) -> Ref<'_, Row> {
+        self.make();
+        self.0.borrow()
+    }
+
+    fn borrow_mut(&self) -> RefMut<'_, Row> {
+        self.make();
+        self.0.borrow_mut()
+    }
+
+    /// Makes the items that were not looked at.
+    fn make(&self) {
+        if self.0.borrow().later.is_none() {
+            return;
+        }
+        let mut row = self.0.borrow_mut();
+        if let Some(UnreadTexts { texts, prov }) = row.later.take() {
+            row.items = texts.iter().map(|text| Val::text(Text::new(text.as_bytes(), prov))).collect();
+        }
+    }
+}
 
 impl Drop for Items {
     fn drop(&mut self) {
@@ -232,8 +269,21 @@ pub(super) struct List {
 impl List {
     pub(super) fn new(items: Vec<Val>, elem: Elem) -> List {
         let len = items.len() as u32;
-        let row = Row { items: items.into(), before: 0 };
-        List { elem, items: Items(Rc::new(RefCell::new(row))), start: 0, len, is_nil: false }
+        let row = Row { items: items.into(), ..Row::default() };
+        List { elem, items: Items::new(row), start: 0, len, is_nil: false }
+    }
+
+    /// A list of texts that are made when somebody looks at one.
+    pub(super) fn later(texts: Arc<[String]>, prov: ProvId, elem: Elem) -> List {
+        let len = texts.len() as u32;
+        let row = Row { later: Some(UnreadTexts { texts, prov }), ..Row::default() };
+        List { elem, items: Items::new(row), start: 0, len, is_nil: false }
+    }
+
+    /// All texts of a list of [`List::later`], as long as nobody has looked at one.
+    pub(super) fn unread(&self) -> Option<UnreadTexts> {
+        let later = self.items.0.borrow().later.clone();
+        later.filter(|all| self.start == 0 && self.len() == all.texts.len())
     }
 
     pub(super) fn any(items: Vec<Val>) -> List {
@@ -249,7 +299,7 @@ impl List {
     }
 
     pub(super) fn get(&self, index: usize) -> Val {
-        let row = self.items.0.borrow();
+        let row = self.items.borrow();
         row.items[self.first(&row) + index].clone()
     }
 
@@ -284,7 +334,7 @@ impl List {
 
     /// With a value behind; as untyped items.
     pub(super) fn append(&self, val: Val) -> List {
-        let mut row = self.items.0.borrow_mut();
+        let mut row = self.items.borrow_mut();
         if row.items.len() == self.first(&row) + self.len() {
             row.items.push_back(val);
             drop(row);
@@ -296,7 +346,7 @@ impl List {
 
     /// With a value before it; as untyped items.
     pub(super) fn prepend(&self, val: Val) -> List {
-        let mut row = self.items.0.borrow_mut();
+        let mut row = self.items.borrow_mut();
         if self.first(&row) == 0 {
             row.items.push_front(val);
             row.before += 1;

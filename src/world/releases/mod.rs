@@ -516,8 +516,9 @@ impl Renderer<'_> {
                 revision: 1,
                 is_upgrade: false,
             },
-            capabilities: possible.likely.clone(),
-            ends: possible.ends.clone(),
+            capabilities: &possible.likely,
+            ends: &possible.ends,
+            api_versions: &possible.api_versions,
             helm: self.settings.helm(),
             skips_schema,
         };

@@ -322,7 +322,7 @@ fn capabilities(chart: &Chart, data: &mut Data<'_>) -> Result<Val, String> {
             .flat_map(|more| more.split(','))
             .map(str::to_owned),
     );
-    let versions = data.version_set(&versions, [None, None]);
+    let versions = data.version_set(versions.into(), [None, None]);
     let build = [
         ("Version", "v4.1.4"),
         ("GitCommit", "05fa37973dc9e42b76e1d2883494c87174b6074f"),
