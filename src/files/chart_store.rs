@@ -2,6 +2,7 @@
 //! the Chart.yaml in it, not by its name; an `index.yaml` beside the archives may say
 //! where each comes from, with which digest.
 
+use super::forward::Forward;
 use super::gunzip::Gunzip;
 use super::open::Root;
 use super::render_cache::RenderCache;
@@ -340,8 +341,8 @@ fn chart_yaml(archive: impl Read) -> Option<Vec<u8>> {
     // Of a whole gigabyte may come nothing.
     let packed = io::BufReader::with_capacity(2 << 10, archive.take(SEARCHED));
     let archive = Gunzip::new(packed, 4 << 10);
-    let mut archive = tar::Archive::new(archive.take(SEARCHED));
-    for entry in archive.entries().ok()? {
+    let mut archive = tar::Archive::new(Forward::new(archive.take(SEARCHED)));
+    for entry in archive.entries_with_seek().ok()? {
         let entry = entry.ok()?;
         let path = entry.path_bytes();
         let is_top = path.strip_suffix(b"/Chart.yaml").is_some_and(|above| {

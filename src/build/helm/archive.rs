@@ -1,8 +1,8 @@
 //! Packed charts, as Helm's `pkg/chart/loader/archive` unpacks them: into memory.
 
 use super::error::{RenderError, refuse};
-use crate::files::{Blob, Gunzip};
-use std::io::{self, Read, Seek, SeekFrom};
+use crate::files::{Blob, Forward, Gunzip};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn members(packed: &[u8], hold: &mut Hold<'_>) -> Result<Vec<(String,
     }
     // What unpacks to more than all files and their headers may have is none of Helm's.
     let inner = Gunzip::new(packed, 64 << 10).take(2 * CHART_LIMIT);
-    let mut archive = tar::Archive::new(Forward { inner, at: 0, passed: Vec::new() });
+    let mut archive = tar::Archive::new(Forward::new(inner));
     let (mut found, mut content) = (Vec::new(), Vec::new());
     let mut left = CHART_LIMIT;
     let entries = archive.entries_with_seek().map_err(|error| unreadable(&error))?;
@@ -85,40 +85,6 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
-}
-
-/// A reader that is sought forwards by reading on, into one buffer: without seeking the
-/// archive makes a new one of 32 KiB for each member.
-struct Forward<R> {
-    inner: R,
-    at: u64,
-    passed: Vec<u8>,
-}
-
-impl<R: Read> Read for Forward<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.at += read as u64;
-        Ok(read)
-    }
-}
-
-impl<R: Read> Seek for Forward<R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let SeekFrom::Current(by) = to else { return Err(io::ErrorKind::Unsupported.into()) };
-        let mut left = u64::try_from(by).map_err(io::Error::other)?;
-        while left > 0 {
-            self.passed.resize(left.clamp(self.passed.len() as u64, 32 << 10) as usize, 0);
-            let most = left.min(self.passed.len() as u64) as usize;
-            let read = self.inner.read(&mut self.passed[..most])?;
-            if read == 0 {
-                return Err(io::Error::other("unexpected EOF during skip"));
-            }
-            self.at += read as u64;
-            left -= read as u64;
-        }
-        Ok(self.at)
-    }
 }
 
 fn unreadable(error: &io::Error) -> RenderError {

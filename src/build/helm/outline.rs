@@ -100,9 +100,9 @@ impl<'t> Outline<'t> {
 
     /// Takes in a line outside of block scalars; its key, where it begins with one.
     fn content(&mut self, line: &'t str) -> Option<Option<&'t str>> {
-        let rest = line.trim_start_matches(' ');
+        let rest = behind_spaces(line);
         let indent = line.len() - rest.len();
-        let rest = rest.trim_end_matches(' ');
+        let rest = without_spaces(rest);
         if rest.is_empty() {
             return Some(None);
         }
@@ -141,7 +141,7 @@ impl<'t> Outline<'t> {
     fn item(&mut self, mut indent: usize, mut rest: &'t str) -> Option<Option<&'t str>> {
         let mut is_in_list = false;
         while is_item(rest) {
-            let inner = rest[1..].trim_start_matches(' ');
+            let inner = behind_spaces(&rest[1..]);
             if is_in_list {
                 self.enter(indent, true)?;
             }
@@ -221,7 +221,7 @@ impl<'t> Outline<'t> {
                 return ends(text, end);
             }
             let (_, line) = self.line()?;
-            text = line.trim_start_matches(' ');
+            text = behind_spaces(line);
             if !text.is_empty() && line.len() - text.len() <= around || self.has_tabs && text.contains('\t') {
                 return None;
             }
@@ -232,7 +232,7 @@ impl<'t> Outline<'t> {
     fn flow(&mut self, text: &'t str, depth: usize) -> Option<&'t str> {
         let (open, mut rest) = (text.as_bytes().first()?, &text[1..]);
         let end = if *open == b'{' { b'}' } else { b']' };
-        rest = rest.trim_start_matches(' ');
+        rest = behind_spaces(rest);
         if *rest.as_bytes().first()? == end {
             return Some(&rest[1..]);
         }
@@ -244,15 +244,15 @@ impl<'t> Outline<'t> {
                 // A key in quotes needs no space before its value.
                 (rest.starts_with('"') || value.starts_with(' ')).then_some(())?;
                 self.keys.push(key);
-                rest = value.trim_start_matches(' ');
+                rest = behind_spaces(value);
             }
-            rest = self.flow_value(rest, depth)?.trim_start_matches(' ');
+            rest = behind_spaces(self.flow_value(rest, depth)?);
             let (sign, behind) = (*rest.as_bytes().first()?, &rest[1..]);
             if sign == end {
                 self.forget(keys)?;
                 return Some(behind);
             }
-            rest = behind.trim_start_matches(' ');
+            rest = behind_spaces(behind);
             (sign == b',').then_some(())?;
         }
     }
@@ -277,7 +277,7 @@ impl<'t> Outline<'t> {
         loop {
             let before = self.at;
             let Some((_, line)) = self.line() else { return Some(()) };
-            let rest = line.trim_start_matches(' ');
+            let rest = behind_spaces(line);
             let spaces = line.len() - rest.len();
             let of_block = indent.unwrap_or_else(|| spaces.max(around + 1));
             if rest.is_empty() {
@@ -296,6 +296,18 @@ impl<'t> Outline<'t> {
     }
 }
 
+/// A text without the spaces that it begins with: by bytes, as each line of megabytes is asked.
+fn behind_spaces(text: &str) -> &str {
+    let end = text.bytes().position(|byte| byte != b' ').unwrap_or(text.len());
+    &text[end..]
+}
+
+/// A text without the spaces that it ends with.
+fn without_spaces(text: &str) -> &str {
+    let end = text.bytes().rposition(|byte| byte != b' ').map_or(0, |at| at + 1);
+    &text[..end]
+}
+
 fn is_item(text: &str) -> bool {
     text == "-" || text.starts_with("- ")
 }
@@ -304,7 +316,7 @@ fn is_item(text: &str) -> bool {
 fn entry(text: &str) -> Option<(&str, &str)> {
     let (key, behind) = key(text)?;
     let value = behind.strip_prefix(':')?;
-    (value.is_empty() || value.starts_with(' ')).then_some((key, value.trim_start_matches(' ')))
+    (value.is_empty() || value.starts_with(' ')).then_some((key, behind_spaces(value)))
 }
 
 /// Whether a byte is one of a plain key.
@@ -369,7 +381,7 @@ fn plain_part(text: &str) -> Option<(&str, bool)> {
         if bytes[at] == b':' {
             bytes.get(at + 1).is_some_and(|behind| *behind != b' ').then_some(())?;
         } else if at > 0 && bytes[at - 1] == b' ' {
-            return Some((text[..at].trim_end_matches(' '), true));
+            return Some((without_spaces(&text[..at]), true));
         }
     }
     Some((text, false))
@@ -377,10 +389,18 @@ fn plain_part(text: &str) -> Option<(&str, bool)> {
 
 /// JSON has no words for numbers without end.
 fn is_finite(text: &str) -> bool {
+    /// Digits that are a number without end.
+    const LONG: usize = 300;
+    if !matches!(text.as_bytes(), [b'0'..=b'9' | b'+' | b'-' | b'.', ..]) {
+        return true;
+    }
     let number = text.trim_start_matches(['+', '-']);
     match number.as_bytes().first() {
         Some(b'.') => !matches!(&*number.to_ascii_lowercase(), ".inf" | ".nan"),
-        Some(b'0'..=b'9') => !number.parse().is_ok_and(f64::is_infinite),
+        Some(b'0'..=b'9') => {
+            let may_be_large = number.len() > LONG || number.bytes().any(|sign| matches!(sign, b'e' | b'E'));
+            !(may_be_large && number.parse().is_ok_and(f64::is_infinite))
+        }
         _ => true,
     }
 }
@@ -388,8 +408,7 @@ fn is_finite(text: &str) -> bool {
 /// Whether nothing but a comment stands behind a part of a line.
 fn ends(text: &str, end: usize) -> Option<()> {
     let behind = &text[end..];
-    (behind.is_empty() || behind.starts_with(' ') && behind.trim_start_matches(' ').starts_with('#'))
-        .then_some(())
+    (behind.is_empty() || behind.starts_with(' ') && behind_spaces(behind).starts_with('#')).then_some(())
 }
 
 /// Where the quotes around a text end, if on this line; nothing where its signs are not judged.

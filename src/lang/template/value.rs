@@ -580,3 +580,31 @@ impl Val {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(list: &List) -> Vec<String> {
+        let text = |val: Val| match val.kind {
+            Kind::Str(text) => text.str().into_owned(),
+            other => panic!("{other:?}"),
+        };
+        list.iter().map(text).collect()
+    }
+
+    /// A list whose texts are made later is the same list, whoever looks first and at which part.
+    #[test]
+    fn texts_that_nobody_looked_at_are_there() {
+        let all: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
+        let list = || List::later(all.clone(), ProvId::default(), Elem::VersionSet);
+        assert_eq!((list().len(), texts(&list())), (3, vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]));
+        assert_eq!(texts(&list().slice(1, 3)), ["b", "c"]);
+        assert!(list().unread().is_some() && list().slice(1, 3).unread().is_none());
+        let (whole, d) = (list(), Val::text(Text::new(*b"d", ProvId::default())));
+        assert_eq!(texts(&whole.append(d.clone())), ["a", "b", "c", "d"]);
+        assert_eq!(texts(&whole.prepend(d.clone())), ["d", "a", "b", "c"]);
+        assert_eq!(texts(&whole), ["a", "b", "c"]);
+        assert!(whole.unread().is_none());
+    }
+}

@@ -9,6 +9,7 @@ use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::sources::outcome::NoRelease;
 use crate::world::releases::Release;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// See the module.
@@ -28,14 +29,25 @@ pub(crate) static RULE: Rule = Rule {
 const NAMED: usize = 3;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // To find the value that a chart fails on takes many renders.
+    let fails = |release: &&Release| refusal(release).is_some_and(|refusal| !refusal.is_of_post_renderers());
+    let renderings =
+        view.cluster.releases.par_iter().filter(fails).filter_map(|release| release.rendering.as_ref());
+    renderings.for_each(|rendering| {
+        rendering.culprit();
+    });
     for release in &view.cluster.releases {
-        // What a schema refuses is told at each value.
-        let Some(refusal) = release.refusal().filter(|refusal| refusal.faults.is_empty()) else { continue };
+        let Some(refusal) = refusal(release) else { continue };
         match refusal.is_of_post_renderers() {
             true => post_rendered(view, release, refusal, report),
             false => rendered(view, release, refusal, report),
         }
     }
+}
+
+/// A refusal but by a schema, which is told at each value.
+fn refusal(release: &Release) -> Option<&NoRelease> {
+    release.refusal().filter(|refusal| refusal.faults.is_empty())
 }
 
 /// What Helm takes and helm-controller's post-renderers refuse.

@@ -8,6 +8,7 @@ use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::world::releases::Release;
+use rayon::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     id: "value-without-effect",
@@ -28,16 +29,21 @@ const MOST: usize = 50;
 const SHOWN: usize = 100;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
+    // Each takes renders, and all threads wait for one cluster.
+    view.cluster.releases.par_iter().for_each(|release| {
+        idle(release);
+    });
     for release in &view.cluster.releases {
-        // Of a chart that fails nobody can say what does nothing.
-        if release.made().is_none() {
-            continue;
-        }
-        let Some(rendering) = &release.rendering else { continue };
-        for idle in rendering.idle().iter().take(MOST) {
+        for idle in idle(release).iter().take(MOST) {
             one(release, idle, report);
         }
     }
+}
+
+/// Of a chart that fails nobody can say what does nothing.
+fn idle(release: &Release) -> &[Idle] {
+    let rendering = release.rendering.as_ref().filter(|_| release.made().is_some());
+    rendering.map_or(&[], |rendering| rendering.idle())
 }
 
 fn one(release: &Release, idle: &Idle, report: &mut Reporter<'_>) {
