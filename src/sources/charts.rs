@@ -5,7 +5,7 @@ use super::load::{Loaded, place_key};
 use super::outcome::{ChartOutcome, NoRelease};
 use super::render::{Rendering, Wish};
 use super::resolve::{ChartPlace, FoundChart, Trees, clean};
-use crate::build::helm::{self, Chart, ChartFile, Helm, RenderError, Value, merge_into};
+use crate::build::helm::{self, Chart, ChartFile, Helm, KnownReaders, RenderError, Value, merge_into};
 use crate::files::{ChartStores, FileTree, RenderCache, Snapshot, StoredChart};
 use crate::lang::yaml::FilePath;
 use rayon::prelude::*;
@@ -24,6 +24,8 @@ pub(crate) struct Around<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
     loaded: Once<String, Result<Loaded, RenderError>>,
+    /// What their templates can read: a chart is loaded for each line of Helm.
+    readers: Arc<KnownReaders>,
     rendered: Once<[u8; 32], Arc<Rendering>>,
     by_versions: ByVersions,
     /// Renders of this run that are to be kept, by their keys in the cache.
@@ -109,7 +111,7 @@ impl Charts {
     /// ask for is forgotten.
     pub(crate) fn after(&self) -> Charts {
         let (loaded, rendered) = (self.loaded.after(), self.rendered.after());
-        Charts { loaded, rendered, by_versions: self.by_versions.after(), fresh: Mutex::default() }
+        Charts { loaded, rendered, by_versions: self.by_versions.after(), ..Charts::default() }
     }
 
     /// What the chart that was found makes of a release.
@@ -135,9 +137,8 @@ impl Charts {
         let keys = [cache.key(&all_else), cache.key(&all)];
         let read = |key: &[u8; 32]| kept::decode(&cache.get(key)?, around.snapshot.store());
         self.once(keys, wish, || {
-            let kept = read(&keys[0]).map(|kept| (kept, true)).or_else(|| Some((read(&keys[1])?, false)));
-            if let Some((kept, is_free)) = kept {
-                return Arc::new(Rendering::kept(kept, is_free, (stored, wish.helm)));
+            if let Some(kept) = read(&keys[0]).or_else(|| read(&keys[1])) {
+                return Arc::new(Rendering::kept(kept, (stored, wish.helm)));
             }
             let made = self.made(found, wish, around);
             if made.is_of_whole_chart() {
@@ -186,7 +187,11 @@ impl Charts {
 
     fn load(&self, found: &FoundChart, helm: Helm, around: &Around<'_>) -> Result<Loaded, RenderError> {
         let key = format!("{} {:?}", place_key(found), helm.line);
-        self.loaded.get(key, || Loaded::of(found, helm, around.stores, around.snapshot.store()))
+        self.loaded.get(key, || {
+            let loaded = Loaded::of(found, helm, around.stores, around.snapshot.store())?;
+            loaded.chart.prepared.share(self.readers.clone());
+            Ok(loaded)
+        })
     }
 
     /// Keeps what was rendered for runs to come.

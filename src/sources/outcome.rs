@@ -84,6 +84,9 @@ pub(crate) struct Answers {
     pub culprit: Option<Culprit>,
     /// What of the charts' values the release's stand in the place of.
     pub replaced: Vec<Replaced>,
+    /// The API versions that decide, each with whether the cluster has it; nothing where all may
+    /// decide.
+    pub versions: Option<Vec<(String, bool)>>,
 }
 
 impl ChartOutcome {

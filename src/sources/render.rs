@@ -266,7 +266,6 @@ impl Rendering {
     /// One that was kept: all that is asked of the chart was answered before.
     pub(super) fn kept(
         (outcome, answers): (ChartOutcome, Answers),
-        is_free: bool,
         (stored, helm): (&Arc<StoredChart>, Helm),
     ) -> Rendering {
         let dead = answers.dead.iter().map(|(dead, _)| dead.clone()).collect();
@@ -279,7 +278,7 @@ impl Rendering {
             culprit: answers.culprit.into(),
             replaced: answers.replaced.into(),
             deprecation,
-            versions: is_free.then(Vec::new),
+            versions: answers.versions,
             kept: Some((stored.clone(), helm, answers.leads)),
             ..Rendering::new(Arc::new(outcome), None, Arc::default())
         }
@@ -325,6 +324,7 @@ impl Rendering {
             idle: self.idle().to_vec(),
             culprit: if fails { self.culprit().cloned() } else { None },
             replaced: self.replaced().to_vec(),
+            versions: self.versions.clone(),
         }
     }
 

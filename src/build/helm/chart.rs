@@ -82,6 +82,18 @@ pub struct Chart {
 /// What templates can read, once that is found out; nothing where a bound was met.
 type Readable = OnceLock<Option<Arc<Readers>>>;
 
+/// What the templates of charts can read, as far as that was asked, by the templates and the texts
+/// of values that are templates. To find it out takes as long as many renders, and hangs on the line
+/// of Helm in nearly no chart: those of one store may share it.
+#[derive(Default)]
+pub(crate) struct KnownReaders(Mutex<FxHashMap<[u8; 32], Arc<Readable>>>);
+
+impl fmt::Debug for KnownReaders {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("KnownReaders")
+    }
+}
+
 /// What is made of a chart's files once for all its renders: a chart is loaded for one
 /// line of Helm, so the functions and the drafts of schemas are the same.
 #[derive(Default)]
@@ -90,8 +102,10 @@ pub(crate) struct Prepared {
     templates: Mutex<FxHashMap<usize, ByName<Parsed>>>,
     /// By the addresses of the schema and of all files that may answer its references.
     schemas: Memo<Vec<usize>, Schema>,
-    /// What the templates can read, by the texts of values that are templates.
-    readers: Mutex<FxHashMap<[u8; 32], Arc<Readable>>>,
+    /// What the templates can read.
+    readers: OnceLock<Arc<KnownReaders>>,
+    /// Tells what the templates can read from what those of other charts can.
+    shape: OnceLock<[u8; 32]>,
     /// YAML texts that they read: no more than their files hold.
     documents: OnceLock<Arc<Documents>>,
 }
@@ -155,9 +169,19 @@ impl Prepared {
         key: [u8; 32],
         find: impl FnOnce() -> Option<Arc<Readers>>,
     ) -> Option<Arc<Readers>> {
-        let lock = self.readers.lock();
-        let cell = lock.unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let KnownReaders(known) = &**self.readers.get_or_init(Arc::default);
+        let cell = known.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         cell.get_or_init(find).clone()
+    }
+
+    /// What tells its templates from others.
+    pub(super) fn shape(&self, find: impl FnOnce() -> [u8; 32]) -> [u8; 32] {
+        *self.shape.get_or_init(find)
+    }
+
+    /// Lets it know what templates of other charts can read, and these of it; before anybody asks.
+    pub(crate) fn share(&self, known: Arc<KnownReaders>) {
+        let _ = self.readers.set(known);
     }
 }
 

@@ -57,6 +57,7 @@ mod strvals;
 mod value;
 
 pub(crate) use ahead::with_archive;
+pub(crate) use chart::KnownReaders;
 pub use chart::{Chart, ChartFile};
 pub use coalesce::Warning;
 pub(crate) use culprit::{Culprit, culprit};

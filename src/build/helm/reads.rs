@@ -4,14 +4,14 @@
 //! [`crate::lang::template::reads`]. What they can't read is dropped once, and the chart
 //! rendered without it: only what changes nothing then is dead.
 
-use super::chart::Chart;
+use super::chart::{Chart, ChartFile};
 use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
 use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render_unless, render_with_digest};
-use crate::lang::template::helm;
 use crate::lang::template::reads::{self, DataShape, Program};
+use crate::lang::template::{Parsed, TemplateParser, helm};
 use base64::Engine as _;
 use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
@@ -108,16 +108,44 @@ impl Chart {
         }
         let known: Vec<Arc<str>> = known.into_iter().collect();
         let mut hasher = Sha256::new();
+        hasher.update(self.prepared.shape(|| shape(&found, line)));
         known.iter().for_each(|text| hasher.update(format!("{}:{text}", text.len())));
         self.prepared.readers(hasher.finalize().into(), || readers(&found, &known, line).map(Arc::new))
     }
 }
 
-fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
+/// All that [`readers`] hangs on besides the texts. A line of Helm differs from others by its
+/// functions, and so only where a template is none in it.
+fn shape(parts: &[Part<'_>], line: HelmLine) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        hasher.update(bytes.len().to_le_bytes());
+        hasher.update(bytes);
+    };
+    for part in parts {
+        let charts: Vec<&str> = part.chart.dependencies.iter().map(Chart::name).collect();
+        let (metadata, is_library) = (&part.chart.metadata.dependencies, part.chart.metadata.is_library());
+        add(format!("{} {:?} {is_library} {charts:?} {metadata:?}", part.name, part.path).as_bytes());
+        let files =
+            part.chart.files.iter().filter(|file| file.text().is_some_and(|text| text.contains("{{")));
+        for file in part.chart.templates.iter().chain(files) {
+            add(file.name.as_bytes());
+            add(file.bytes());
+        }
+    }
     let parser = line.template_parser();
-    // As renders keep them: with the chart itself.
-    let prepared = &parts.first()?.chart.prepared;
-    let mut named: Vec<(String, usize, &super::ChartFile)> = Vec::new();
+    let is_broken = |(name, _, file): &(String, usize, &ChartFile)| {
+        parsed(parts, &parser, name, file).is_none_or(|parsed| parsed.is_broken())
+    };
+    if named(parts).iter().any(is_broken) {
+        add(format!("{line:?}").as_bytes());
+    }
+    hasher.finalize().into()
+}
+
+/// The templates of all charts, in Helm's order, each with the chart that it is of.
+fn named<'c>(parts: &[Part<'c>]) -> Vec<(String, usize, &'c ChartFile)> {
+    let mut named = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         for file in part.chart.templates.iter() {
             if is_partial(&file.name) || !part.chart.metadata.is_library() {
@@ -127,10 +155,20 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
     }
     helm::sort(&mut named, |(name, ..)| name);
     named.dedup_by(|a, b| a.0 == b.0);
+    named
+}
+
+/// A template, parsed once: renders keep it with the chart itself. Nothing where it is no UTF-8.
+fn parsed(parts: &[Part<'_>], parser: &TemplateParser, name: &str, file: &ChartFile) -> Option<Arc<Parsed>> {
+    let (prepared, text) = (&parts.first()?.chart.prepared, file.shared_text()?);
+    Some(prepared.templates(name, &file.blob, || parser.parse(name, text)))
+}
+
+fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
+    let parser = line.template_parser();
     let (mut templates, mut runs) = (Vec::new(), Vec::new());
-    for (name, index, file) in named {
-        let text = file.shared_text()?;
-        templates.push(prepared.templates(&name, &file.blob, || parser.parse(&name, text)));
+    for (name, index, file) in named(parts) {
+        templates.push(parsed(parts, &parser, &name, file)?);
         if !is_partial(&file.name) {
             runs.push((Arc::from(name.as_str()), index));
         }

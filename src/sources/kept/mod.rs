@@ -134,6 +134,12 @@ fn read_refusal(from: &mut RecordReader<'_>) -> Option<NoRelease> {
 const BRANCHES: [&str; 3] = ["if", "with", "range"];
 
 fn write_answers(out: &mut Writer, answers: &Answers) {
+    out.option(answers.versions.as_ref(), |out, versions| {
+        out.list(versions.iter(), |out, (version, is_there)| {
+            out.text(version);
+            out.byte(u8::from(*is_there));
+        });
+    });
     out.texts(answers.leads.iter());
     out.option(answers.deprecation.as_deref(), Writer::text);
     out.byte(u8::from(answers.is_followed));
@@ -189,6 +195,8 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
 }
 
 fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
+    let versions =
+        from.option(|from| from.list(|from| Some((from.text()?.to_string(), from.byte()? == 1))))?;
     let leads = from.texts()?;
     let deprecation = from.option(|from| Some(from.text()?.to_string()))?;
     let is_followed = from.byte()? == 1;
@@ -227,7 +235,7 @@ fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
         };
         Some(Replaced { path, loss })
     })?;
-    Some(Answers { leads, deprecation, is_followed, dead, idle, culprit, replaced })
+    Some(Answers { leads, deprecation, is_followed, dead, idle, culprit, replaced, versions })
 }
 
 /// Values and their places, as bytes that no others have. Values are as deep as YAML may be.

@@ -37,6 +37,13 @@ pub(crate) struct Parsed {
     pub(super) errors: Vec<ParseError>,
 }
 
+impl Parsed {
+    /// Whether it is no template.
+    pub(crate) fn is_broken(&self) -> bool {
+        !self.errors.is_empty()
+    }
+}
+
 /// What a parser keeps from one text to the next: a chart writes the same operands in all its
 /// templates, so each is held once, and lists that grow need their memory once.
 #[derive(Debug, Default)]
