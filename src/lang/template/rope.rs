@@ -294,6 +294,15 @@ impl Layout {
         }
     }
 
+    /// As a text holds it.
+    fn runs(&self) -> Runs {
+        match &*self.0 {
+            [] => Runs::default(),
+            [(_, prov)] => Runs::One(*prov),
+            many => Runs::Many(many.into()),
+        }
+    }
+
     /// The text of these bytes; what was laid out behind them is not in it.
     pub(super) fn text(mut self, bytes: Vec<u8>, meaning: Option<Meaning>) -> Text {
         let end = bytes.len() as u32;
@@ -380,11 +389,7 @@ impl Builder {
     }
 
     fn into_flat(self) -> (Flat, Option<Box<Meaning>>) {
-        let runs = match &*self.runs.0 {
-            [] => Runs::default(),
-            [(_, prov)] => Runs::One(*prov),
-            _ => Runs::Many(self.runs.0.into_boxed_slice()),
-        };
+        let runs = self.runs.runs();
         (Flat { bytes: Bytes::Own(self.bytes.into_boxed_slice()), runs }, self.meaning)
     }
 
@@ -395,12 +400,8 @@ impl Builder {
         if self.bytes.len() > LARGE || self.runs.0.len() > LARGE || self.held.is_some() {
             return std::mem::take(self).finish();
         }
-        let runs = match &*self.runs.0 {
-            [] => Runs::default(),
-            [(_, prov)] => Runs::One(*prov),
-            many => Runs::Many(many.into()),
-        };
-        let text = Text::flat_of(Bytes::Own(self.bytes.as_slice().into()), runs, self.meaning.take());
+        let bytes = Bytes::Own(self.bytes.as_slice().into());
+        let text = Text::flat_of(bytes, self.runs.runs(), self.meaning.take());
         self.bytes.clear();
         self.runs.0.clear();
         text
