@@ -67,7 +67,7 @@ pub(crate) fn not_utf8(bytes: &[u8]) -> Option<String> {
 /// go-yaml's line: that before the one where the parser stopped, and that itself where
 /// the scanner did; none in the first.
 fn syntax_error(text: &str, error: &SyntaxError) -> String {
-    let at = (error.offset as usize).min(text.len());
+    let at = (error.noticed as usize).min(text.len());
     let before = &text.as_bytes()[..at];
     let mut line = before.iter().filter(|b| **b == b'\n').count();
     // The end of a text counts as a line of its own.
@@ -134,5 +134,54 @@ fn go_syntax(node: NodeRef<'_>) -> String {
         Scalar::Uint(value) => format!("{value:#x}"),
         Scalar::Float(value) => super::print::float_v(value),
         Scalar::Timestamp(text) | Scalar::Str(text) => super::quote::go_quote(text.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::document;
+
+    /// The line is that where the parser is once it notices, as Helm 4.2.3 printed it: behind a text
+    /// that it read over the end of its line, else at what comes next.
+    #[test]
+    fn a_line_that_is_no_entry_is_told_at_the_line_of_go_yaml() {
+        for (text, line) in [
+            ("a: b\nc", 3),
+            ("a: b\nc\n", 3),
+            ("a: b\n\nc\n", 4),
+            ("# x\na: b\n\nc\n", 5),
+            ("a: b\nc d\ne\n", 3),
+            ("a: b\nc d\ne: f\n", 3),
+            ("a: b\n\nThe [x](y).\n", 4),
+            ("# C\nCRDs set i: true during.\n\nThe latest\n", 5),
+            ("a: b\n\nc\n\n\n", 6),
+            ("a: b\nc\n# x\n", 3),
+            ("a:\n  b: c\n  d\n", 4),
+            ("a:\n  b: c\n  d\ne: f\n", 4),
+            ("a: b\nc # x\nd: e\n", 3),
+            ("a: b\nc # x\n\n# y\nd: e\n", 5),
+            ("a: b\n\"c\"\nd: e\n", 3),
+            ("a: b\n\"c\"\n# x\n\nd: e\n", 5),
+            ("a: b\n\"c\n d\"\ne: f\n", 3),
+            ("a: b\n[c]\nd: e\n", 3),
+            ("a: b\n*c\nd: e\n", 3),
+            ("a: b\n&c d\ne: f\n", 3),
+            ("a: b\n!c d\ne: f\n", 3),
+            ("a: b\n\"c\"\n", 3),
+            ("a: b\n\"c\"", 3),
+            ("a: b\nc\n---\nd: e\n", 3),
+            ("a: b\nc\n...\n", 3),
+            ("a:\n- b\nc\nd: e\n", 4),
+            ("a: b\nc\n- d\n", 3),
+            ("a: |\n  x\nc\n", 4),
+            ("a: b\nc\nd\ne\nf: g\n", 3),
+            ("a: b\nc    \n\n\n   # x\nf: g\n", 5),
+            ("a: b\n{c: d}\nf: g\n", 3),
+            ("a: b\n{c: d,\n e: f}\nf: g\n", 3),
+        ] {
+            let told = document(text).expect_err("no YAML");
+            let expected = format!("yaml: line {line}: could not find expected ':'");
+            assert!(told.ends_with(&expected), "{text}: {told}");
+        }
     }
 }

@@ -529,5 +529,5 @@ impl<'t> Composer<'t> {
 pub(super) const NO_SEPARATOR: &str = "did not find expected <document start>";
 
 fn refuse<T>(message: &'static str, lexeme: Lexeme) -> ScanResult<T> {
-    Err(ScanRefusal { message, offset: lexeme.start as usize })
+    Err(ScanRefusal::at(message, lexeme.start as usize))
 }

@@ -23,6 +23,9 @@ pub struct SyntaxError {
     pub message: String,
     /// Byte offset in the text.
     pub offset: u32,
+    /// Where go-yaml notices, which is the line of its messages: a key without its `:` is one only
+    /// once something else comes.
+    pub noticed: u32,
     /// Index of the broken document in the stream.
     pub document: u32,
     /// How bad it is.
@@ -61,7 +64,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
             end = control_character(text, start).unwrap_or(text.len());
         }
         let mut composer = Composer::new(text, start, end, NESTING_LIMIT);
-        let (message, offset, quote, remains, resume) = loop {
+        let (message, (offset, noticed), quote, remains, resume) = loop {
             match composer.next() {
                 Ok(Some(mut document)) => match refused_alias(&document) {
                     None => {
@@ -85,7 +88,8 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
                     let remains = composer.remains();
                     let begin = if remains.explicit { remains.start as usize + 3 } else { start };
                     let resume = next_document(text, offset.max(begin));
-                    break (refusal.message, offset, composer.open_quote(offset), remains, resume);
+                    let noticed = refusal.noticed.min(text.len());
+                    break (refusal.message, (offset, noticed), composer.open_quote(offset), remains, resume);
                 }
             }
         };
@@ -98,6 +102,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
         errors.push(SyntaxError {
             message: message.to_owned(),
             offset: offset as u32,
+            noticed: noticed as u32,
             document: documents.len() as u32,
             kind: kind_of(message, &text[from..until.unwrap_or(text.len())]),
             quote,
@@ -112,7 +117,7 @@ pub(super) fn parse(text: &str, base: usize) -> (Vec<Document>, Vec<SyntaxError>
 
 fn refused_by_go(message: &str, offset: u32, document: u32) -> SyntaxError {
     let kind = SyntaxErrorKind::RefusedByGo;
-    SyntaxError { message: message.to_owned(), offset, document, kind, quote: None }
+    SyntaxError { message: message.to_owned(), offset, noticed: offset, document, kind, quote: None }
 }
 
 /// Whether the text of a refused document is good YAML all the same.

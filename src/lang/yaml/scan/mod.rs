@@ -74,6 +74,15 @@ pub(super) struct Lexeme {
 pub(super) struct ScanRefusal {
     pub(super) message: &'static str,
     pub(super) offset: usize,
+    /// Where it notices.
+    pub(super) noticed: usize,
+}
+
+impl ScanRefusal {
+    /// What is noticed where it stands.
+    pub(super) fn at(message: &'static str, offset: usize) -> ScanRefusal {
+        ScanRefusal { message, offset, noticed: offset }
+    }
 }
 
 pub(super) type ScanResult<T> = Result<T, ScanRefusal>;
@@ -106,6 +115,8 @@ pub(super) struct Scanner<'t> {
     flow_level: u32,
     simple_keys: Vec<SimpleKey>,
     simple_key_allowed: bool,
+    /// Behind the last scalar that is no block; of a plain one behind the blanks and breaks too.
+    behind_scalar: usize,
     /// Nesting at which the scanner gives up.
     nesting_limit: usize,
     /// Comments in order of the text; taken by the parser.
@@ -135,6 +146,7 @@ impl<'t> Scanner<'t> {
             flow_level: 0,
             simple_keys: vec![SimpleKey::default()],
             simple_key_allowed: true,
+            behind_scalar: 0,
             nesting_limit,
             comments: Vec::new(),
             decoded: Vec::new(),
@@ -165,11 +177,11 @@ impl<'t> Scanner<'t> {
     }
 
     fn control_refusal(&self) -> ScanRefusal {
-        ScanRefusal { message: "control characters are not allowed", offset: self.bytes.len() }
+        ScanRefusal::at("control characters are not allowed", self.bytes.len())
     }
 
     fn refuse<T>(&self, message: &'static str) -> ScanResult<T> {
-        Err(ScanRefusal { message, offset: self.pos })
+        Err(ScanRefusal::at(message, self.pos))
     }
 
     fn byte(&self, ahead: usize) -> Option<u8> {
@@ -383,7 +395,12 @@ impl<'t> Scanner<'t> {
     fn drop_simple_key(&mut self) -> ScanResult<()> {
         match self.simple_keys.last_mut() {
             Some(key) if key.possible && key.required => {
-                Err(ScanRefusal { message: "could not find expected ':'", offset: key.at as usize })
+                // Right behind a scalar that was read over its line, else at the next token.
+                let begin = key.at as usize;
+                let ends_line =
+                    self.bytes.get(begin..self.behind_scalar).is_some_and(|key| key.contains(&b'\n'));
+                let noticed = if ends_line { self.behind_scalar } else { self.pos };
+                Err(ScanRefusal { message: "could not find expected ':'", offset: begin, noticed })
             }
             Some(key) => {
                 key.possible = false;

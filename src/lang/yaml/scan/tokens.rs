@@ -47,7 +47,7 @@ impl<'t> Scanner<'t> {
                 self.names.push((handle.into(), prefix.into()));
                 (Kind::TagDirective, self.names.len() as u32 - 1)
             }
-            _ => return Err(ScanRefusal { message: "found unknown directive name", offset: start }),
+            _ => return Err(ScanRefusal::at("found unknown directive name", start)),
         };
         self.push(out, kind, start, extra);
         self.rest_of_line()
@@ -194,11 +194,11 @@ impl<'t> Scanner<'t> {
         let start = self.pos;
         self.pos += 1;
         let header = scalar::block_header(self.bytes, self.pos)
-            .map_err(|message| ScanRefusal { message, offset: self.pos })?;
+            .map_err(|message| ScanRefusal::at(message, self.pos))?;
         self.pos = header.end;
         self.rest_of_line()?;
         let block = scalar::block(self.text, self.bytes, self.pos, &header, style, self.indent)
-            .map_err(|(message, offset)| ScanRefusal { message, offset })?;
+            .map_err(|(message, offset)| ScanRefusal::at(message, offset))?;
         self.pos = block.next;
         self.line_start = block.line_start;
         let extra = self.keep(Some(block.value));
@@ -220,10 +220,11 @@ impl<'t> Scanner<'t> {
             Ok(quoted) => quoted,
             Err((message, offset)) => {
                 self.quotes.push((start as u32, None));
-                return Err(ScanRefusal { message, offset });
+                return Err(ScanRefusal::at(message, offset));
             }
         };
         self.pos = quoted.next;
+        self.behind_scalar = quoted.next;
         if let Some(line_start) = quoted.line_start {
             self.line_start = line_start;
             self.quotes.push((start as u32, Some(quoted.end as u32)));
@@ -238,9 +239,10 @@ impl<'t> Scanner<'t> {
         self.simple_key_allowed = false;
         let start = self.pos;
         let plain = scalar::plain(self.text, self.bytes, start, self.indent, self.flow_level > 0)
-            .map_err(|(message, offset)| ScanRefusal { message, offset })?;
+            .map_err(|(message, offset)| ScanRefusal::at(message, offset))?;
         let extra = self.keep(plain.value);
         self.pos = plain.next;
+        self.behind_scalar = plain.next;
         if let Some(line_start) = plain.line_start {
             self.line_start = line_start;
         }
