@@ -86,7 +86,9 @@ pub(crate) fn run(common: &Common, arguments: &Arguments) -> Answer {
             let mut complaints = output::stderr(common);
             for (index, line) in refusal.message.trim_end().lines().enumerate() {
                 let lead = if index == 0 { "Error: " } else { "" };
-                let _ = writeln!(complaints, "{lead}{}", clean(line));
+                // Charts set off what they want by tabs, which do nothing to a terminal.
+                let line: Vec<_> = line.split('\t').map(clean).collect();
+                let _ = writeln!(complaints, "{lead}{}", line.join("\t"));
             }
             Ok(Status::Findings)
         }

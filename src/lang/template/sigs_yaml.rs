@@ -64,26 +64,32 @@ pub(crate) fn not_utf8(bytes: &[u8]) -> Option<String> {
     Some(format!("error converting YAML to JSON: yaml: {why}"))
 }
 
+/// What go-yaml's parser misses, where its scanner is content.
+const BY_PARSER: [&str; 6] =
+    ["<document start>", "key", "'-' indicator", "',' or ']'", "',' or '}'", "node content"];
+
 /// go-yaml's line: that before the one where the parser stopped, and that itself where
 /// the scanner did; none in the first.
 fn syntax_error(text: &str, error: &SyntaxError) -> String {
     let at = (error.noticed as usize).min(text.len());
     let before = &text.as_bytes()[..at];
-    let mut line = before.iter().filter(|b| **b == b'\n').count();
-    // The end of a text counts as a line of its own.
-    if at == text.len() && !before.is_empty() && !before.ends_with(b"\n") {
-        line += 1;
-    }
     let message = match &*error.message {
         "unknown anchor referenced" => &format!("unknown anchor '{}' referenced", anchor_at(text, at)),
         _ => &error.message,
     };
-    let by_parser = message.starts_with("did not find expected")
-        && !message.contains("whitespace")
-        && !message.contains("hexdecimal")
-        && !message.contains("digit");
-    if line > 0 && !by_parser {
+    let wanted = message.strip_prefix("did not find expected ").unwrap_or_default();
+    let by_parser = BY_PARSER.iter().any(|known| wanted.starts_with(known));
+    let mut line = before.iter().filter(|b| **b == b'\n').count();
+    // The end of a text counts as a line of its own for what comes to it.
+    let comes_to_end = by_parser || message.starts_with("could not find expected ':'");
+    if at == text.len() && comes_to_end && !before.is_empty() && !before.ends_with(b"\n") {
         line += 1;
+    }
+    match &**message {
+        // What reads characters knows of no lines.
+        "control characters are not allowed" => line = 0,
+        _ if line > 0 && !by_parser => line += 1,
+        _ => {}
     }
     let anchor = message.starts_with("unknown anchor") || message.starts_with("anchor ");
     if line == 0 || anchor { format!("yaml: {message}") } else { format!("yaml: line {line}: {message}") }
@@ -182,6 +188,70 @@ mod tests {
             let told = document(text).expect_err("no YAML");
             let expected = format!("yaml: line {line}: could not find expected ':'");
             assert!(told.ends_with(&expected), "{text}: {told}");
+        }
+    }
+
+    /// What Helm 4.2.3 printed of these, each with its line or none.
+    #[test]
+    fn refusals_have_the_lines_of_go_yaml() {
+        for (text, expected) in [
+            ("a: *\n", "yaml: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: *\nd: e\n", "yaml: line 2: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: &\n", "yaml: line 2: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: & d\n", "yaml: line 2: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: ** d\n", "yaml: line 2: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: !<x\n", "yaml: line 2: did not find the expected '>'"),
+            ("a: b\nc: !<>\n", "yaml: line 2: did not find expected tag URI"),
+            ("a: b\nc: !a!\n", "yaml: line 2: did not find expected tag URI"),
+            ("a: b\nc: \"x\n", "yaml: line 3: found unexpected end of stream"),
+            ("a: b\nc: 'x\n", "yaml: line 3: found unexpected end of stream"),
+            ("a: b\nc: [x\n", "yaml: line 2: did not find expected ',' or ']'"),
+            ("a: b\nc: {x\n", "yaml: line 2: did not find expected ',' or '}'"),
+            ("a: b\nc: [x}\n", "yaml: line 1: did not find expected ',' or ']'"),
+            ("a: b\nc: |x\n", "yaml: line 2: did not find expected comment or line break"),
+            ("a: b\nc: |0\n", "yaml: line 2: found an indentation indicator equal to 0"),
+            ("a: b\n\tc: d\n", "yaml: line 2: found a tab character that violates indentation"),
+            ("a: b\n  c: d\n", "yaml: line 2: mapping values are not allowed in this context"),
+            ("a: b: c\n", "yaml: mapping values are not allowed in this context"),
+            ("a: b\nc: @x\n", "yaml: line 2: found character that cannot start any token"),
+            ("a: b\nc: `x\n", "yaml: line 2: found character that cannot start any token"),
+            ("a: b\n- c\n", "yaml: line 1: did not find expected key"),
+            ("- a\nb: c\n", "yaml: line 1: did not find expected '-' indicator"),
+            ("a: - b\n", "yaml: block sequence entries are not allowed in this context"),
+            ("a:\n  - b\n - c\n", "yaml: line 2: did not find expected key"),
+            ("a: b\n? c\nd\n", "yaml: line 4: could not find expected ':'"),
+            ("a: >\n x\n  y\nz\n", "yaml: line 5: could not find expected ':'"),
+            ("a: |\n\t x\n", "yaml: line 2: found a tab character where an indentation space is expected"),
+            ("a: b\n c: d\ne: f\n", "yaml: line 2: mapping values are not allowed in this context"),
+            ("a: b\nc: &x\nd: *y\n", "yaml: unknown anchor 'y' referenced"),
+            ("a: [b, c]]\n", "yaml: did not find expected key"),
+            ("a: {b: c}}\n", "yaml: did not find expected key"),
+            ("a: b #c\n d: e\n", "yaml: line 1: did not find expected key"),
+            ("a: !!int x\n", "yaml: cannot decode !!str `x` as a !!int"),
+            ("a: [b\nc: d\n", "yaml: line 1: did not find expected ',' or ']'"),
+            ("a: {b: c\nd: e\n", "yaml: line 1: did not find expected ',' or '}'"),
+            ("a: \"b\" c\n", "yaml: did not find expected key"),
+            ("a: &x &y b\n", "yaml: did not find expected key"),
+            ("a: b\n\u{1}\n", "yaml: control characters are not allowed"),
+            ("a: b\nc: \"x", "yaml: line 2: found unexpected end of stream"),
+            ("a: \"x", "yaml: found unexpected end of stream"),
+            ("a: b\nc: [x", "yaml: line 2: did not find expected ',' or ']'"),
+            ("a: b\nc: |x", "yaml: line 2: did not find expected comment or line break"),
+            ("a: b\nc: !a!", "yaml: line 2: did not find expected tag URI"),
+            ("a: b\nc: *", "yaml: line 2: did not find expected alphabetic or numeric character"),
+            ("a: b\nc: &x d: e", "yaml: line 2: mapping values are not allowed in this context"),
+            ("a: b\nc: {d", "yaml: line 2: did not find expected ',' or '}'"),
+            ("a: b: c", "yaml: mapping values are not allowed in this context"),
+            ("a: b\n\n\u{2}", "yaml: control characters are not allowed"),
+            ("a: b\nc: !<x", "yaml: line 2: did not find the expected '>'"),
+            ("a: *", "yaml: did not find expected alphabetic or numeric character"),
+            ("[a", "yaml: line 1: did not find expected ',' or ']'"),
+            ("{a: b", "yaml: line 1: did not find expected ',' or '}'"),
+            ("\"a", "yaml: found unexpected end of stream"),
+            ("a: b\nc:\n  - d\n  e: f", "yaml: line 3: did not find expected '-' indicator"),
+        ] {
+            let told = document(text).expect_err("no YAML");
+            assert!(told.ends_with(expected), "{text}: {told}");
         }
     }
 }
