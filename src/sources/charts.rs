@@ -135,15 +135,15 @@ impl Charts {
     ) -> Arc<Rendering> {
         let Some([all_else, all]) = wish.to_bytes(stored) else { return self.made(found, wish, around) };
         let keys = [cache.key(&all_else), cache.key(&all)];
-        let read = |key: &[u8; 32]| kept::decode(&cache.get(key)?, around.snapshot.store());
+        let (versions, blobs) = (&wish.capabilities.api_versions, around.snapshot.store());
+        let read = |key: &[u8; 32]| kept::decode(&cache.get(key)?, versions, blobs);
         self.once(keys, wish, || {
             if let Some(kept) = read(&keys[0]).or_else(|| read(&keys[1])) {
                 return Arc::new(Rendering::kept(kept, (stored, wish.helm)));
             }
             let made = self.made(found, wish, around);
             if made.is_of_whole_chart() {
-                let is_free = made.versions.as_ref().is_some_and(Vec::is_empty);
-                let key = keys[usize::from(!is_free)];
+                let key = keys[usize::from(made.versions.is_none())];
                 self.fresh.lock().unwrap_or_else(PoisonError::into_inner).push((key, made.clone()));
             }
             made
@@ -197,10 +197,15 @@ impl Charts {
     /// Keeps what was rendered for runs to come.
     pub(crate) fn keep(&self, cache: &RenderCache) {
         let fresh = std::mem::take(&mut *self.fresh.lock().unwrap_or_else(PoisonError::into_inner));
-        fresh.par_iter().for_each(|(key, rendering)| {
-            if let Some(content) = kept::encode(&rendering.outcome, &rendering.answers()) {
-                cache.put(key, &content);
-            }
+        let encoded = |(key, rendering): &([u8; 32], Arc<Rendering>)| {
+            Some((*key, kept::encode(&rendering.outcome, &rendering.answers())?))
+        };
+        let mut entries: FxHashMap<[u8; 32], Vec<Vec<u8>>> = FxHashMap::default();
+        for (key, render) in fresh.par_iter().filter_map(encoded).collect::<Vec<_>>() {
+            entries.entry(key).or_default().push(render);
+        }
+        entries.par_iter().for_each(|(key, renders)| {
+            cache.put(key, &kept::entry(renders, cache.get(key).as_deref()));
         });
         if !fresh.is_empty() {
             cache.prune();

@@ -13,9 +13,53 @@ use crate::lang::yaml::{FilePath, Node, NodeRef, Origin, Tree};
 use code::{RecordReader, Writer};
 use std::sync::Arc;
 
-/// The bytes of a release; `None` where something of it has no form in bytes.
+/// Renders of one entry: of one request, each with other answers to the API versions that
+/// decide.
+const RENDERS: usize = 8;
+
+/// The bytes of an entry: renders of one request, as [`encode`] wrote them, each with its
+/// length, and behind them those of the entry before that other API versions decide.
+pub(super) fn entry(renders: &[Vec<u8>], before: Option<&[u8]>) -> Vec<u8> {
+    let (mut out, mut known) = (Vec::new(), Vec::new());
+    let earlier = before.into_iter().flat_map(renders_of);
+    for render in renders.iter().map(Vec::as_slice).chain(earlier) {
+        let Some(versions) = read_versions(&mut RecordReader::new(render)) else { continue };
+        if known.len() < RENDERS && !known.contains(&versions) {
+            known.push(versions);
+            out.extend_from_slice(&(render.len() as u64).to_le_bytes());
+            out.extend_from_slice(render);
+        }
+    }
+    out
+}
+
+/// The renders of an entry, as far as it is one.
+fn renders_of(entry: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = entry;
+    std::iter::from_fn(move || {
+        let (length, behind) = rest.split_first_chunk()?;
+        let (render, behind) = behind.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        rest = behind;
+        Some(render)
+    })
+}
+
+/// The render of an entry that these API versions of a cluster have; `None` where it has none.
+/// Texts of `crds/` go to `blobs`.
+pub(super) fn decode(entry: &[u8], versions: &[String], blobs: &Store) -> Option<(ChartOutcome, Answers)> {
+    renders_of(entry).find_map(|render| {
+        let mut from = RecordReader::new(render);
+        let decide = read_versions(&mut from)?;
+        let fits = |(version, is_there): &(String, bool)| versions.contains(version) == *is_there;
+        decide.as_ref().is_none_or(|all| all.iter().all(fits)).then_some(())?;
+        decoded(from, decide, blobs)
+    })
+}
+
+/// The bytes of a render; `None` where something of it has no form in bytes.
 pub(super) fn encode(outcome: &ChartOutcome, answers: &Answers) -> Option<Vec<u8>> {
     let mut out = Writer::default();
+    write_versions(&mut out, answers.versions.as_deref());
     match outcome {
         ChartOutcome::Rendered(made) => {
             out.byte(0);
@@ -31,16 +75,32 @@ pub(super) fn encode(outcome: &ChartOutcome, answers: &Answers) -> Option<Vec<u8
     out.finish()
 }
 
-/// What [`encode`] wrote; `None` for anything else. Texts of `crds/` go to `blobs`.
-pub(super) fn decode(bytes: &[u8], blobs: &Store) -> Option<(ChartOutcome, Answers)> {
-    let mut from = RecordReader::new(bytes);
+/// What [`encode`] wrote behind the API versions that decide; `None` for anything else.
+fn decoded(
+    mut from: RecordReader<'_>,
+    versions: Option<Vec<(String, bool)>>,
+    blobs: &Store,
+) -> Option<(ChartOutcome, Answers)> {
     let outcome = match from.byte()? {
         0 => ChartOutcome::Rendered(read_made(&mut from, blobs)?),
         1 => ChartOutcome::Refused(Box::new(read_refusal(&mut from)?)),
         _ => return None,
     };
-    let answers = read_answers(&mut from)?;
+    let answers = Answers { versions, ..read_answers(&mut from)? };
     from.is_done().then_some((outcome, answers))
+}
+
+fn write_versions(out: &mut Writer, versions: Option<&[(String, bool)]>) {
+    out.option(versions, |out, versions| {
+        out.list(versions.iter(), |out, (version, is_there)| {
+            out.text(version);
+            out.byte(u8::from(*is_there));
+        });
+    });
+}
+
+fn read_versions(from: &mut RecordReader<'_>) -> Option<Option<Vec<(String, bool)>>> {
+    from.option(|from| from.list(|from| Some((from.text()?.to_string(), from.byte()? == 1))))
 }
 
 fn write_made(out: &mut Writer, made: &ChartObjects) -> Option<()> {
@@ -134,12 +194,6 @@ fn read_refusal(from: &mut RecordReader<'_>) -> Option<NoRelease> {
 const BRANCHES: [&str; 3] = ["if", "with", "range"];
 
 fn write_answers(out: &mut Writer, answers: &Answers) {
-    out.option(answers.versions.as_ref(), |out, versions| {
-        out.list(versions.iter(), |out, (version, is_there)| {
-            out.text(version);
-            out.byte(u8::from(*is_there));
-        });
-    });
     out.texts(answers.leads.iter());
     out.option(answers.deprecation.as_deref(), Writer::text);
     out.byte(u8::from(answers.is_followed));
@@ -195,8 +249,6 @@ fn write_answers(out: &mut Writer, answers: &Answers) {
 }
 
 fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
-    let versions =
-        from.option(|from| from.list(|from| Some((from.text()?.to_string(), from.byte()? == 1))))?;
     let leads = from.texts()?;
     let deprecation = from.option(|from| Some(from.text()?.to_string()))?;
     let is_followed = from.byte()? == 1;
@@ -235,7 +287,7 @@ fn read_answers(from: &mut RecordReader<'_>) -> Option<Answers> {
         };
         Some(Replaced { path, loss })
     })?;
-    Some(Answers { leads, deprecation, is_followed, dead, idle, culprit, replaced, versions })
+    Some(Answers { leads, deprecation, is_followed, dead, idle, culprit, replaced, versions: None })
 }
 
 /// Values and their places, as bytes that no others have. Values are as deep as YAML may be.
