@@ -1,24 +1,21 @@
 //! Releases of charts: all in one process, with and without origins, against one process
 //! each of forebay and of Helm. docs/performance.md has the figures.
 //!
-//! RELEASES is a file of lines of JSON, `{"chart": directory or archive, "name": …, "namespace": …,
-//! "values": {…}, "skipSchemas": …}`, the last where a schema of the chart names another host,
-//! which neither can ask. HELM is the helm to compare with, of the line 4.2, if any. With AGAIN,
-//! a number, all are rendered so often with their charts parsed, and nothing else is done: what a
-//! profiler is to see. With KEEP=branches they are rendered as a lint renders them.
+//! RELEASES is a file of releases (`releases`), of which none asks another host for a schema. HELM is
+//! the helm to compare with, of the line 4.2, if any. With AGAIN, a number, all are rendered so often
+//! with their charts parsed, and nothing else is done: what a profiler is to see. With KEEP=branches
+//! they are rendered as a lint renders them.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
-use forebay::internals::build::helm::{
-    Capabilities, Chart, ChartFile, ChartRelease, Given, HelmLine, Keep, Printed, RenderRequest, Value,
-    render,
-};
-use forebay::internals::files::{FileTree, Snapshot, Store};
+mod releases;
+
+use forebay::internals::build::helm::{Chart, Keep};
+use forebay::internals::files::Store;
 use forebay::internals::lang::template::with_stack;
-use forebay::internals::lang::yaml::FilePath;
+use releases::{Case, cases, load, printed, values};
 use rustc_hash::FxHashMap;
 use std::hint::black_box;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,68 +27,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Renders of one release, of which the median counts.
 const RUNS: usize = 9;
+/// Threads of a render, as the command has them.
+const THREADS: usize = 2;
 /// The releases with the most output, that origins are timed on.
 const LARGEST: usize = 20;
-const LINE: HelmLine = HelmLine::V4_2;
-
-struct Case {
-    chart: String,
-    release: ChartRelease,
-    values: String,
-    skips_schemas: bool,
-}
-
-fn cases(path: &str) -> Vec<Case> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let case = |line: &str| {
-        let given: serde_json::Value = serde_json::from_str(line).unwrap();
-        let word = |key: &str, otherwise: &str| given[key].as_str().unwrap_or(otherwise).to_owned();
-        let release = ChartRelease {
-            name: word("name", "release"),
-            namespace: word("namespace", "default"),
-            revision: 1,
-            is_upgrade: false,
-        };
-        let skips_schemas = given["skipSchemas"].as_bool().unwrap_or_default();
-        Case { chart: word("chart", ""), release, values: given["values"].to_string(), skips_schemas }
-    };
-    text.lines().map(case).collect()
-}
-
-fn load(path: &str, store: &Arc<Store>) -> Option<Chart> {
-    if Path::new(path).is_file() {
-        return Chart::of_archive(&std::fs::read(path).ok()?, store, LINE).ok();
-    }
-    let snapshot = Snapshot::listed(Path::new(path), store.clone()).ok()?;
-    let tree = FileTree::root(Arc::new(snapshot));
-    Chart::of_tree(&tree, "", path, LINE).ok()
-}
-
-fn values(case: &Case, store: &Store) -> Value {
-    let blob = store.intern(case.values.as_bytes());
-    let file = ChartFile { name: "values".into(), blob, place: FilePath::in_root("values") };
-    let given = Given { files: vec![("values".to_owned(), file)], ..Given::default() };
-    given.merge(LINE, &|name| Err(name.to_owned())).unwrap()
-}
-
-/// The output, where the chart takes the values.
-fn printed(case: &Case, chart: &Chart, values: &Value, keep: Keep) -> Option<Vec<u8>> {
-    let request = RenderRequest {
-        chart,
-        values,
-        release: &case.release,
-        capabilities: &Capabilities::of(LINE),
-        ends: &[],
-        helm: LINE.into(),
-        skip_schema_validation: case.skips_schemas,
-        version_suffix: None,
-        keep,
-        threads: 2,
-    };
-    let printed = Printed { include_crds: true, ..Printed::default() };
-    render(&request).ok()?.print(&printed, LINE).ok()
-}
-
 fn median<T: Copy + PartialOrd>(mut found: Vec<T>) -> T {
     found.sort_by(|a, b| a.partial_cmp(b).unwrap());
     found[found.len() / 2]
@@ -107,7 +46,7 @@ fn in_process(cases: &[Case]) -> Vec<(&Case, Chart, usize)> {
     for case in cases {
         let chart = charts.entry(&case.chart).or_insert_with(|| load(&case.chart, &store));
         if let Some(chart) = chart
-            && let Some(output) = printed(case, chart, &values(case, &store), Keep::Text)
+            && let Some(output) = printed(case, chart, &values(case, &store), (Keep::Text, THREADS))
         {
             found.push((case, chart.clone(), black_box(output).len()));
         }
@@ -130,7 +69,7 @@ fn origins(found: &[(&Case, Chart, usize)]) {
     for (case, chart, bytes) in found.iter().take(LARGEST) {
         let once = |keep: Keep| {
             let start = Instant::now();
-            black_box(printed(case, chart, &values(case, &store), keep));
+            black_box(printed(case, chart, &values(case, &store), (keep, THREADS)));
             start.elapsed()
         };
         // In turns, so that both meet the same machine.
@@ -193,7 +132,7 @@ fn compare() {
         let start = Instant::now();
         let store = Arc::new(Store::default());
         for (case, chart, _) in &found {
-            black_box(printed(case, chart, &values(case, &store), keep));
+            black_box(printed(case, chart, &values(case, &store), (keep, THREADS)));
         }
         println!("again, with each chart parsed: {:.2?} each", start.elapsed() / found.len() as u32);
     }

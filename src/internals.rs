@@ -21,8 +21,8 @@ pub mod lang {
     pub mod template {
         pub use crate::lang::template::{
             Bound, Condition, Data, Documents, Engine, EngineRun, Flow, FuncMap, Libraries, Limits,
-            MissingKey, OriginId, Output, OutputPart, ParseError, Place, Span, TemplateFailure, TraceSource,
-            Val, document, page, with_stack,
+            MissingKey, OriginId, Output, OutputPart, ParseError, Place, SharedBytes, Span, TemplateFailure,
+            TraceSource, Val, document, page, with_stack,
         };
         pub mod helm {
             pub use crate::lang::template::helm::{

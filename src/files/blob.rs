@@ -110,14 +110,6 @@ impl Blob {
         self.held().separators
     }
 
-    /// [`Blob::bytes`], held together with it where they are UTF-8.
-    pub(crate) fn shared_bytes(&self) -> Arc<[u8]> {
-        match &self.held().bytes {
-            Bytes::Text(text) => text.clone().into(),
-            Bytes::Other(bytes) => bytes.as_ref().into(),
-        }
-    }
-
     /// [`Blob::text`], held together with it.
     pub(crate) fn shared_text(&self) -> Option<Arc<str>> {
         match &self.held().bytes {

@@ -37,10 +37,10 @@ impl PackedFiles {
     /// The bytes of a file that was noted.
     pub(super) fn get(&self, range: &Range<usize>) -> &[u8] {
         let unpacked = self.unpacked.get_or_init(|| {
-            let mut all = Vec::new();
-            let end = self.end.load(Ordering::Relaxed) as u64;
             // It was read to there before, without an error.
-            let _ = Gunzip::new(&*self.packed, 64 << 10).take(end).read_to_end(&mut all);
+            let end = self.end.load(Ordering::Relaxed);
+            let mut all = Vec::with_capacity(end);
+            let _ = Gunzip::new(&*self.packed, 64 << 10).take(end as u64).read_to_end(&mut all);
             all
         });
         unpacked.get(range.clone()).unwrap_or_default()

@@ -530,6 +530,8 @@ fn nasty_texts() -> Vec<String> {
             found.push(format!("{a}{b}"));
             found.push(format!("{a}{b} word{a}"));
             found.push(format!("{b}{} {a}  {}{b}", "long ".repeat(12), "words ".repeat(9)));
+            found.push(format!("{a}\n{b}"));
+            found.push(format!("{a}word{b}\n\n{b} word{a}\n"));
         }
     }
     found.extend(
@@ -552,6 +554,9 @@ fn yaml_that_was_written_reads_back_as_its_text_does() {
     })];
     // Each alone, so that one that has to be read does not hide the others.
     values.extend(nasty_texts().into_iter().map(|text| serde_json::json!({ &text: text, "list": [text] })));
+    values.extend(nasty_texts().into_iter().filter(|text| text.contains('\n')).map(|text| {
+        serde_json::json!({ "a": text, "b": [[text], {"c": text}], "d": {"e": {"f": text}}, "list": [text, text] })
+    }));
     for value in values {
         let answers = with_stack(|| {
             let mut engine = Engine::new(&EngineRun { origins: true, ..EngineRun::default() });

@@ -7,7 +7,7 @@ use super::readers::Readers;
 use super::schema::ready::Schema;
 use super::value::Value;
 use crate::files::Blob;
-use crate::lang::template::{Documents, Parsed};
+use crate::lang::template::{Documents, Parsed, SharedBytes};
 use crate::lang::yaml::FilePath;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -33,9 +33,11 @@ impl ChartFile {
     }
 
     /// [`ChartFile::bytes`], shared with the file where that can be.
-    pub(super) fn shared_bytes(&self) -> Arc<[u8]> {
-        let all = self.blob.shared_bytes();
-        if self.bytes().len() == all.len() { all } else { self.bytes().into() }
+    pub(super) fn shared_bytes(&self) -> SharedBytes {
+        match self.shared_text() {
+            Some(text) => SharedBytes::Text(text),
+            None => SharedBytes::Other(self.bytes().into()),
+        }
     }
 
     /// [`ChartFile::text`], shared with the file where that can be.

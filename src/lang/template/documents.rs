@@ -1,6 +1,7 @@
 //! Large YAML texts that templates read, parsed once for all runs that share them: a chart
 //! reads its own files in every render.
 
+use super::rope::Text;
 use super::sigs_yaml;
 use crate::lang::yaml::Node;
 use rustc_hash::FxHashMap;
@@ -30,21 +31,22 @@ impl Documents {
         Documents { limit, known: Mutex::default() }
     }
 
-    /// [`sigs_yaml::document`]
-    pub(super) fn read(&self, text: &str) -> Result<Option<Node>, String> {
+    /// [`sigs_yaml::written_document`]
+    pub(super) fn read(&self, text: &Text) -> Result<Option<Node>, String> {
+        let text = text.shared_str();
         if text.len() < SMALL || text.len() > self.limit {
-            return sigs_yaml::document(text);
+            return sigs_yaml::written_document(text);
         }
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(document) = known().documents.get(text) {
+        if let Some(document) = known().documents.get(&text) {
             return Ok(document.clone());
         }
-        let document = sigs_yaml::document(text)?;
+        let document = sigs_yaml::written_document(text.clone())?;
         let mut known = known();
-        let is_new = !known.documents.contains_key(text);
+        let is_new = !known.documents.contains_key(&text);
         if is_new && known.bytes + text.len() <= self.limit {
             known.bytes += text.len();
-            known.documents.insert(text.into(), document.clone());
+            known.documents.insert(text, document.clone());
         }
         Ok(document)
     }

@@ -11,7 +11,7 @@ use super::lex::Delimiters;
 use super::limits::{Cx, Libraries, Limits};
 use super::lookups::{PassedOver, lookups, passed_over};
 use super::parse::{ParseError, Parsed, ParserMemory, parse};
-use super::rope::{Builder, Text};
+use super::rope::{Builder, SharedBytes, Text};
 use super::source::TemplateSource;
 use super::trace::{CondId, Condition, Flow, OriginId, Place, Reader, SetId, Trace};
 use super::value::{Elem, Kind, List, Map, MapEntry, MapType, Struct, Val};
@@ -496,12 +496,12 @@ impl Data<'_> {
     }
 
     /// Files by name, listed when a template looks at them: most never do.
-    pub fn files<F: IntoIterator<Item = (Arc<str>, Arc<[u8]>)>>(
+    pub fn files<F: IntoIterator<Item = (Arc<str>, SharedBytes)>>(
         &mut self,
         list: impl FnOnce() -> F + 'static,
     ) -> Val {
         let prov = self.cx.trace.plain(SetId::NONE);
-        let entry = move |(name, bytes): (Arc<str>, Arc<[u8]>)| {
+        let entry = move |(name, bytes): (Arc<str>, SharedBytes)| {
             let val = Val::new(Kind::Bytes(Text::shared(bytes, prov)), SetId::NONE);
             (name.as_bytes().into(), MapEntry { key: SetId::NONE, val })
         };

@@ -56,6 +56,7 @@ pub use parse::ParseError;
 pub(crate) use parse::Parsed;
 pub(crate) use print::float_v as float;
 pub(crate) use quote::go_quote_text as go_quote;
+pub use rope::SharedBytes;
 pub use sigs_yaml::document;
 pub(crate) use sigs_yaml::{not_utf8, read, read_kept};
 pub use source::Span;

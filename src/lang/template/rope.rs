@@ -64,11 +64,20 @@ impl Meaning {
     }
 }
 
+/// Bytes that others hold too.
+#[derive(Clone, Debug)]
+pub enum SharedBytes {
+    /// Of a text: who reads it need not copy it.
+    Text(Arc<str>),
+    /// Any.
+    Other(Arc<[u8]>),
+}
+
 /// Bytes of its own, or those of a file.
 #[derive(Debug)]
 enum Bytes {
     Own(Box<[u8]>),
-    Shared(Arc<[u8]>),
+    Shared(SharedBytes),
 }
 
 impl Deref for Bytes {
@@ -77,7 +86,8 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Own(bytes) => bytes,
-            Bytes::Shared(bytes) => bytes,
+            Bytes::Shared(SharedBytes::Text(text)) => text.as_bytes(),
+            Bytes::Shared(SharedBytes::Other(bytes)) => bytes,
         }
     }
 }
@@ -134,7 +144,7 @@ impl Text {
     }
 
     /// A text of one origin that is held elsewhere too.
-    pub(super) fn shared(bytes: Arc<[u8]>, prov: ProvId) -> Text {
+    pub(super) fn shared(bytes: SharedBytes, prov: ProvId) -> Text {
         Text::flat(Bytes::Shared(bytes), Runs::One(prov))
     }
 
@@ -223,8 +233,16 @@ impl Text {
         self.laid_out();
         match Rc::get_mut(&mut self.0).and_then(|rope| rope.flat.take()) {
             Some(Flat { bytes: Bytes::Own(own), .. }) => own.into_vec(),
-            Some(Flat { bytes: Bytes::Shared(shared), .. }) => shared.to_vec(),
+            Some(Flat { bytes, .. }) => bytes.to_vec(),
             None => self.bytes().to_vec(),
+        }
+    }
+
+    /// [`Text::str`], for who holds it.
+    pub(super) fn shared_str(&self) -> Arc<str> {
+        match &self.laid_out().bytes {
+            Bytes::Shared(SharedBytes::Text(text)) => text.clone(),
+            bytes => characters(bytes).into(),
         }
     }
 
@@ -254,6 +272,22 @@ impl Text {
             Runs::One(prov) => Some(*prov),
             Runs::Many(_) => None,
         }
+    }
+
+    /// The provenances of these bytes.
+    pub(super) fn provs(&self, range: Range<usize>) -> impl Iterator<Item = ProvId> + '_ {
+        let (one, many) = match &self.laid_out().runs {
+            Runs::One(prov) => (Some(*prov), [].as_slice()),
+            Runs::Many(runs) => (None, &**runs),
+        };
+        let first = many.partition_point(|(end, _)| *end as usize <= range.start);
+        let starts = many[..first].last().map_or(0, |(end, _)| *end as usize);
+        let ends = many[first..]
+            .iter()
+            .scan(starts, move |start, (end, prov)| Some((std::mem::replace(start, *end as usize), *prov)));
+        let is_some = !range.is_empty();
+        let many = ends.take_while(move |(start, _)| *start < range.end).map(|(_, prov)| prov);
+        one.into_iter().chain(many).filter(move |_| is_some)
     }
 
     /// The provenance of a byte.

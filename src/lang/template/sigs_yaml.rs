@@ -1,13 +1,30 @@
 //! A YAML text as `sigs.k8s.io/yaml` reads it, with its words for what it refuses.
 
 use crate::lang::yaml::go_compat::{DocumentReader, Kept, decode, decode_kept};
-use crate::lang::yaml::{Dialect, FilePath, Node, NodeRef, Scalar, Source, Stream, SyntaxError};
+use crate::lang::yaml::{
+    Dialect, FilePath, Node, NodeRef, Scalar, Source, Stream, SyntaxError, is_read_as_written,
+};
 use std::sync::Arc;
 
 /// The first document of a text with the types of JSON, or nothing where the text has
 /// none.
 pub fn document(text: &str) -> Result<Option<Node>, String> {
     read(Arc::new(Stream::parse(text)), FilePath::in_root(""))
+}
+
+/// As [`document`], of whose nodes the types are those in go-yaml v2's dialect, and of whose equal
+/// keys the last counts: nothing is made of a document that says so itself.
+pub(super) fn written_document(text: Arc<str>) -> Result<Option<Node>, String> {
+    let stream = Arc::new(Stream::of(text));
+    let file = FilePath::in_root("");
+    if stream.errors.iter().all(|error| error.document != 0) && !stream.documents.is_empty() {
+        let (file, stream) = (file.clone(), stream.clone());
+        let source = Arc::new(Source { file, stream, index: 0, embed: None, via: Vec::new() });
+        if is_read_as_written(&source) {
+            return Ok(Some(source.root()));
+        }
+    }
+    read(stream, file)
 }
 
 /// As [`document`], of a text that is parsed already, at its place.

@@ -5,6 +5,7 @@
 //! it at its place in the repository. A [`NodeRef`] reads a token of a source
 //! or a node that a transformer built; readers see no difference.
 
+mod as_written;
 mod compose;
 pub(crate) mod edit;
 pub(crate) mod emit;
@@ -22,6 +23,7 @@ mod size;
 pub(crate) mod tape;
 mod written;
 
+pub(crate) use as_written::is_read_as_written;
 pub(crate) use known::Holes;
 pub use known::Known;
 pub(crate) use lines::LineIndex;

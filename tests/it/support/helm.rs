@@ -2,7 +2,7 @@
 //! they get, in Helm's order, with Helm's words for what fails.
 
 use forebay::internals::lang::template::{
-    Data, Engine, EngineRun, Libraries, Val, document, helm, with_stack,
+    Data, Engine, EngineRun, Libraries, SharedBytes, Val, document, helm, with_stack,
 };
 use forebay::internals::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar};
 use std::collections::BTreeMap;
@@ -355,7 +355,8 @@ fn top(chart: &Chart, data: &mut Data<'_>) -> Result<Vec<(String, Val)>, String>
     ];
     let release = data.map(release, None);
     let files = chart.files.iter().filter(|(name, _)| *name != "values.yaml" && *name != "Chart.yaml");
-    let named = |(name, text): (&String, &String)| (name.as_str().into(), text.as_bytes().into());
+    let named =
+        |(name, text): (&String, &String)| (name.as_str().into(), SharedBytes::Text(text.as_str().into()));
     let files: Vec<_> = files.map(named).collect();
     Ok(vec![
         ("Capabilities".to_owned(), capabilities(chart, data)?),

@@ -6,7 +6,7 @@ use crate::lang::template::error::Result;
 use crate::lang::template::function::Ty;
 use crate::lang::template::methods;
 use crate::lang::template::quote::go_quote;
-use crate::lang::template::rope::Text;
+use crate::lang::template::rope::{SharedBytes, Text};
 use crate::lang::template::trace::{Prov, SetId, WriterId};
 use crate::lang::template::value::{IntType, Kind, Map, MapType, Val};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Execution {
             return known.clone();
         }
         let prov = self.cx.trace.prov_id(Prov { writer, ..Prov::default() });
-        let text = Text::shared(text.clone(), prov);
+        let text = Text::shared(SharedBytes::Other(text.clone()), prov);
         self.literals.insert(writer, text.clone());
         text
     }

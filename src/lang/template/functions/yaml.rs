@@ -8,10 +8,11 @@ use crate::lang::template::flow;
 use crate::lang::template::function::{Call, Flow, Function, FunctionBody, Library, Purity, Ty};
 use crate::lang::template::rope::{Builder, Meaning, Text};
 use crate::lang::template::sigs_yaml::not_utf8;
-use crate::lang::template::trace::{ProvId, SetId};
-use crate::lang::template::value::{Kind, List, Map, MapEntry, MapType, Val};
+use crate::lang::template::trace::{ProvId, SetId, Trace};
+use crate::lang::template::value::{Entries, Kind, List, Map, MapEntry, MapType, Val};
 use crate::lang::yaml::emit::DEPTH_LIMIT;
-use crate::lang::yaml::{Dialect, NodeKind, NodeRef, Scalar, written_runs};
+use crate::lang::yaml::{Dialect, EntryRef, Location, NodeKind, NodeRef, Scalar, written_runs};
+use std::ops::Range;
 use std::rc::Rc;
 
 const fn helm(name: &'static str, params: &'static [Ty], flow: Flow, run: Native) -> Function {
@@ -89,78 +90,167 @@ fn document(call: &mut Call<'_>, text: &Text) -> std::result::Result<Option<Val>
     if let Some(refused) = not_utf8(text.bytes()) {
         return Err(refused);
     }
-    let shown = text.str();
-    let Some(node) = call.cx.documents.read(&shown)? else {
+    let Some(node) = call.cx.documents.read(text)? else {
         return Ok(None);
     };
-    // A text of one origin gives that to all of its values.
-    let only = text.only_prov().map(|prov| (prov, call.cx.trace.prov(prov).from));
-    let text = Written { text, exact: shown.len() == text.len(), only };
-    Ok(Some(value(call, node.get_ref(), &text, 0)?))
+    if let Some(prov) = text.only_prov() {
+        let trace = &mut call.cx.trace;
+        let from = trace.prov(prov).from;
+        let of = OneOrigin { text: text.clone(), from, prov, plain: trace.plain(from) };
+        return Ok(Some(value_of_one(node.get_ref(), &Rc::new(of), 0)?));
+    }
+    Ok(Some(value(call, node.get_ref(), text, 0)?))
 }
 
-/// A text that is read, and what it comes from.
-struct Written<'t> {
-    text: &'t Text,
-    /// Whether places in the document are places in the text.
-    exact: bool,
-    /// The origin of all of it, where that is one.
-    only: Option<(ProvId, SetId)>,
+/// A text of one origin, which it gives to all of its values.
+struct OneOrigin {
+    text: Text,
+    from: SetId,
+    /// Of a scalar that stands in the text as it is.
+    prov: ProvId,
+    /// Of any other.
+    plain: ProvId,
 }
 
-impl Written<'_> {
-    /// Some of its bytes; nothing where all of it is of one origin or the place is not known.
-    fn part(&self, range: std::ops::Range<u32>) -> Option<Text> {
-        let range = range.start as usize..range.end as usize;
-        let is_part = range.end <= self.text.len() && range.start <= range.end;
-        (self.exact && self.only.is_none() && is_part).then(|| self.text.slice(range))
-    }
+/// Bytes above which the entries of a map are made when somebody looks: of the definitions in its
+/// files a chart asks for their names.
+const LARGE: u32 = 1 << 10;
 
-    /// Whether a scalar stands in it as it is.
-    fn is_verbatim(&self, node: NodeRef<'_>, scalar: &str) -> bool {
-        let place = if self.exact { node.location() } else { None };
-        let written = place.and_then(|at| self.text.bytes().get(at.start as usize..at.end as usize));
-        written == Some(scalar.as_bytes())
+/// A node's value, where all of its text is of one origin.
+fn value_of_one(node: NodeRef<'_>, text: &Rc<OneOrigin>, depth: usize) -> std::result::Result<Val, String> {
+    if depth > DEPTH_LIMIT {
+        return Err(too_deep());
     }
+    let val = match node.kind() {
+        NodeKind::Map => match node.token() {
+            // Documents that are not made anew were read no deeper than values may be.
+            Some(token) if token.end - token.start > LARGE => {
+                let (node, text) = (node.to_node(), text.clone());
+                let make = move || entries_of_one(node.get_ref(), &text, depth).unwrap_or_default();
+                Val::map(Map::later(MapType::Any, make))
+            }
+            _ => Val::map(Map::of(entries_of_one(node, text, depth)?)),
+        },
+        NodeKind::Seq => {
+            let items = node.items().map(|item| value_of_one(item, text, depth + 1));
+            Val::list(List::any(items.collect::<std::result::Result<_, _>>()?))
+        }
+        _ => match node.scalar(Dialect::GoYamlV2) {
+            Scalar::Timestamp(value) | Scalar::Str(value) => {
+                let is_verbatim = is_verbatim(node, &value, text.text.bytes());
+                let prov = if is_verbatim { text.prov } else { text.plain };
+                return Ok(Val::text(Text::new(value.as_bytes(), prov)));
+            }
+            other => number(&other),
+        },
+    };
+    Ok(val.with(text.from))
+}
 
-    /// Whether a map or a list comes from what stands around its scalars alone: something
-    /// unknown in one of those, as `a.${DOMAIN}`, makes nothing else unknown.
-    fn is_known_around(&self, call: &Call<'_>, all: SetId) -> bool {
-        self.only.is_none() && call.cx.trace.is_unknown(all)
+fn entries_of_one(
+    node: NodeRef<'_>,
+    text: &Rc<OneOrigin>,
+    depth: usize,
+) -> std::result::Result<Entries, String> {
+    let entry = |entry: EntryRef<'_>| {
+        let val = value_of_one(entry.value, text, depth + 1)?.stored();
+        Ok((entry.key.as_bytes().into(), MapEntry { key: text.from, val }))
+    };
+    node.entries().map(entry).collect()
+}
+
+fn too_deep() -> String {
+    format!("nested more than {DEPTH_LIMIT} deep")
+}
+
+/// What is no text; numbers are floats, as JSON's.
+fn number(scalar: &Scalar<'_>) -> Val {
+    match scalar {
+        Scalar::Bool(value) => Val::bool(*value, SetId::NONE),
+        Scalar::Int(value) => Val::float(*value as f64, SetId::NONE),
+        Scalar::Uint(value) => Val::float(*value as f64, SetId::NONE),
+        Scalar::Float(value) => Val::float(*value, SetId::NONE),
+        Scalar::Null | Scalar::Timestamp(_) | Scalar::Str(_) => Val::nil(),
     }
+}
 
-    /// The value of a scalar, each part with what it comes from, where something unknown is
-    /// in it and it stands in the text as it is: the rest of it is known.
-    fn parts_of(&self, call: &Call<'_>, node: NodeRef<'_>, value: &str, from: SetId) -> Option<Text> {
-        if !self.is_known_around(call, from) || !self.exact {
+/// Whether a scalar stands in a text as it is.
+fn is_verbatim(node: NodeRef<'_>, scalar: &str, text: &[u8]) -> bool {
+    let written = node.location().and_then(|at| text.get(at.start as usize..at.end as usize));
+    written == Some(scalar.as_bytes())
+}
+
+/// Some bytes of a text; nothing where they are not known.
+fn part(text: &Text, place: Option<Location>) -> Option<Text> {
+    let place = place?;
+    let range = place.start as usize..place.end as usize;
+    let is_part = range.end <= text.len() && range.start <= range.end;
+    is_part.then(|| text.slice(range))
+}
+
+/// Where a part of a text comes from; of one that is not known, all of it may.
+fn from(call: &mut Call<'_>, part: Option<&Text>, text: &Text) -> SetId {
+    flow::of_text(&mut call.cx.trace, part.unwrap_or(text))
+}
+
+/// The value of a scalar, each part with what it comes from, where something unknown is in it and
+/// it stands in the text as it is: the rest of it is known.
+fn parts_of(call: &Call<'_>, node: NodeRef<'_>, value: &str, (text, from): (&Text, SetId)) -> Option<Text> {
+    if !call.cx.trace.is_unknown(from) {
+        return None;
+    }
+    let start = node.location()?.start as usize;
+    let mut parts = Builder::default();
+    for (at, run) in written_runs(node, value)? {
+        let range = start + at..start + at + run.len();
+        if text.bytes().get(range.clone()) != Some(run.as_bytes()) {
             return None;
         }
-        let start = node.location()?.start as usize;
-        let mut parts = Builder::default();
-        for (at, run) in written_runs(node, value)? {
-            let range = start + at..start + at + run.len();
-            if self.text.bytes().get(range.clone()) != Some(run.as_bytes()) {
-                return None;
-            }
-            parts.push_slice(self.text, range);
-        }
-        Some(parts.finish())
+        parts.push_slice(text, range);
     }
-
-    /// Where these bytes of it come from.
-    fn from(&self, call: &mut Call<'_>, part: Option<&Text>) -> SetId {
-        match self.only {
-            Some((_, from)) => from,
-            None => flow::of_text(&mut call.cx.trace, part.unwrap_or(self.text)),
-        }
-    }
+    Some(parts.finish())
 }
 
-/// What a map or a list comes from; nothing of another value.
-fn around_of(val: &Val) -> SetId {
-    match val.kind {
-        Kind::Map(_) | Kind::List(_) => val.from,
-        _ => SetId::NONE,
+/// What a map or a list comes from: what stands around the values in it. What lies in one of
+/// those, as the unknown of `a.${DOMAIN}`, is of none of its neighbours.
+struct Around<'t> {
+    /// Nothing where the places of values are not known: then it comes from all of the text.
+    text: Option<&'t Text>,
+    /// The bytes that were not looked at.
+    left: Range<usize>,
+    from: SetId,
+}
+
+impl<'t> Around<'t> {
+    fn of(call: &mut Call<'_>, node: NodeRef<'_>, text: &'t Text) -> Around<'t> {
+        let left = node.location().map(|at| at.start as usize..at.end as usize);
+        match left.filter(|left| left.start <= left.end && left.end <= text.len()) {
+            Some(left) => Around { text: Some(text), left, from: SetId::NONE },
+            None => Around { text: None, left: 0..0, from: from(call, None, text) },
+        }
+    }
+
+    /// Passes over a value in it.
+    fn skip(&mut self, trace: &mut Trace, value: NodeRef<'_>) {
+        let Some(place) = self.text.and_then(|_| value.location()) else { return };
+        let (start, end) = (place.start as usize, place.end as usize);
+        // What an alias stands for is elsewhere.
+        if self.left.start <= start && start <= end && end <= self.left.end {
+            self.take(trace, start);
+            self.left.start = end;
+        }
+    }
+
+    fn take(&mut self, trace: &mut Trace, end: usize) {
+        for prov in self.text.into_iter().flat_map(|text| text.provs(self.left.start..end)) {
+            let from = trace.prov(prov).from;
+            self.from = trace.union(self.from, from);
+        }
+    }
+
+    fn finish(mut self, trace: &mut Trace) -> SetId {
+        self.take(trace, self.left.end);
+        self.from
     }
 }
 
@@ -168,75 +258,58 @@ fn around_of(val: &Val) -> SetId {
 fn value(
     call: &mut Call<'_>,
     node: NodeRef<'_>,
-    text: &Written<'_>,
+    text: &Text,
     depth: usize,
 ) -> std::result::Result<Val, String> {
     if depth > DEPTH_LIMIT {
-        return Err(format!("nested more than {DEPTH_LIMIT} deep"));
+        return Err(too_deep());
     }
-    let place = if text.only.is_none() { node.location() } else { None };
-    let part = place.and_then(|at| text.part(at.start..at.end));
-    let from = text.from(call, part.as_ref());
     Ok(match node.kind() {
         NodeKind::Map => {
+            let mut around = Around::of(call, node, text);
             let mut entries = Vec::new();
-            let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };
             for entry in node.entries() {
+                around.skip(&mut call.cx.trace, entry.value);
                 let val = value(call, entry.value, text, depth + 1)?;
-                let place = if text.only.is_none() { entry.key_location() } else { None };
-                let key = place.and_then(|at| text.part(at.start..at.end));
-                let key = key.map_or(from, |key| flow::of_text(&mut call.cx.trace, &key));
-                if own != from {
-                    own = call.cx.trace.union(own, key);
-                    own = call.cx.trace.union(own, around_of(&val));
-                }
+                let part = part(text, entry.key_location());
+                let key = from(call, part.as_ref(), text);
                 entries.push((entry.key.as_bytes().into(), MapEntry { key, val: val.stored() }));
             }
-            Val::map(Map::of(entries.into_iter().collect())).with(own)
+            let from = around.finish(&mut call.cx.trace);
+            Val::map(Map::of(entries.into_iter().collect())).with(from)
         }
         NodeKind::Seq => {
-            let mut own = if text.is_known_around(call, from) { SetId::NONE } else { from };
+            let mut around = Around::of(call, node, text);
             let mut items = Vec::new();
             for item in node.items() {
-                let val = value(call, item, text, depth + 1)?;
-                if own != from {
-                    own = call.cx.trace.union(own, around_of(&val));
-                }
-                items.push(val);
+                around.skip(&mut call.cx.trace, item);
+                items.push(value(call, item, text, depth + 1)?);
             }
-            Val::list(List::any(items)).with(own)
+            let from = around.finish(&mut call.cx.trace);
+            Val::list(List::any(items)).with(from)
         }
-        _ => scalar(call, node, text, (part, from)),
+        _ => {
+            let part = part(text, node.location());
+            let from = from(call, part.as_ref(), text);
+            scalar(call, node, text, (part, from))
+        }
     })
 }
 
 /// A scalar's value, out of its bytes and what these come from.
-fn scalar(
-    call: &mut Call<'_>,
-    node: NodeRef<'_>,
-    text: &Written<'_>,
-    (part, from): (Option<Text>, SetId),
-) -> Val {
+fn scalar(call: &mut Call<'_>, node: NodeRef<'_>, text: &Text, (part, from): (Option<Text>, SetId)) -> Val {
     match node.scalar(Dialect::GoYamlV2) {
-        Scalar::Null => Val::nil().with(from),
-        Scalar::Bool(value) => Val::bool(value, from),
-        Scalar::Int(value) => Val::float(value as f64, from),
-        Scalar::Uint(value) => Val::float(value as f64, from),
-        Scalar::Float(value) => Val::float(value, from),
         Scalar::Timestamp(value) | Scalar::Str(value) => match part {
             // A plain scalar keeps the parts of its text.
             Some(part) if part.bytes() == value.as_bytes() => Val::text(part),
             _ => {
-                if let Some(parts) = text.parts_of(call, node, &value, from) {
+                if let Some(parts) = parts_of(call, node, &value, (text, from)) {
                     return Val::text(parts);
                 }
-                let prov = match text.only {
-                    Some((prov, _)) if text.is_verbatim(node, &value) => prov,
-                    _ => call.cx.trace.plain(from),
-                };
-                Val::text(Text::new(value.as_bytes(), prov))
+                Val::text(Text::new(value.as_bytes(), call.cx.trace.plain(from)))
             }
         },
+        other => number(&other).with(from),
     }
 }
 

@@ -385,19 +385,42 @@ fn breaks(text: &str) -> usize {
     if text.is_ascii() { 0 } else { text.matches(NEXT_LINE).count() }
 }
 
-/// A text that reads back as it was written, wherever it stands: none of which the end of
-/// the document may cut a line break off, and none that YAML escapes or gives a meaning.
-fn reads_back(bytes: &[u8]) -> bool {
+/// A text that reads back as it was written: none that YAML escapes or gives a meaning, and at the
+/// end of the document, whose last line break is cut off, none that has it.
+fn reads_back(bytes: &[u8], is_end: bool) -> bool {
+    line_reads_back(bytes) || (memchr::memchr(b'\n', bytes).is_some() && lines_read_back(bytes, is_end))
+}
+
+fn line_reads_back(bytes: &[u8]) -> bool {
     let is_special =
         |c: char| c.is_control() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}'..);
     bytes.iter().all(|b| matches!(b, b' '..=b'~'))
         || std::str::from_utf8(bytes).is_ok_and(|text| !text.contains(is_special))
 }
 
+/// Of lines that a block has as they are, and that say by themselves how deep it stands.
+fn lines_read_back(bytes: &[u8], is_end: bool) -> bool {
+    let (lines, is_cut) = match bytes.strip_suffix(b"\n") {
+        Some(lines) => (lines, is_end),
+        None => (bytes, false),
+    };
+    let is_line = |line: &[u8]| !line.ends_with(b" ") && line_reads_back(line);
+    !is_cut
+        && !matches!(lines.first(), None | Some(b' ' | b'\n'))
+        && !lines.ends_with(b"\n")
+        && lines.split(|byte| *byte == b'\n').all(is_line)
+}
+
 /// As [`reads_back`], of a key: longer ones are written in another way.
 fn key_reads_back(key: &str) -> bool {
     const LONG: usize = 100;
-    key.len() < LONG && !matches!(key, "<<" | "=") && reads_back(key.as_bytes())
+    key.len() < LONG && !matches!(key, "<<" | "=") && line_reads_back(key.as_bytes())
+}
+
+/// The field that is written last.
+fn last_of(fields: &[Field]) -> usize {
+    let keys = fields.iter().enumerate().map(|(at, field)| (characters(&field.key), at)).collect();
+    sort_for_yaml(keys).last().map_or(0, |(_, at)| *at)
 }
 
 /// What reading a text again would give that was written out of a value, and nothing where
@@ -413,7 +436,7 @@ pub(super) fn read_back(call: &mut Call<'_>, wants_map: bool) -> Result<Option<V
     }
     call.cx.step(size / 4)?;
     let from = call.cx.trace.union(meaning.from, val.from);
-    Ok(Reading { meaning: Meaning { from, ..meaning.clone() } }.value(call, root))
+    Ok(Reading { meaning: Meaning { from, ..meaning.clone() } }.value(call, root, true))
 }
 
 struct Reading {
@@ -421,7 +444,8 @@ struct Reading {
 }
 
 impl Reading {
-    fn value(&self, call: &mut Call<'_>, tree: &Tree) -> Option<Val> {
+    /// `is_end`: whether the text ends with it.
+    fn value(&self, call: &mut Call<'_>, tree: &Tree, is_end: bool) -> Option<Val> {
         let from = call.cx.trace.union(tree.from, self.meaning.from);
         Some(match &tree.shape {
             Shape::Null => Val::nil().with(from),
@@ -429,16 +453,21 @@ impl Reading {
             Shape::Int(value) => Val::float(*value as f64, from),
             Shape::Uint(value) => Val::float(*value as f64, from),
             Shape::Float(value) if value.to_bits() != (-0.0_f64).to_bits() => Val::float(*value, from),
-            Shape::Text(text, _) if reads_back(text.bytes()) => Val::text(self.text(call, text, tree.from)),
+            Shape::Text(text, _) if reads_back(text.bytes(), is_end) => {
+                Val::text(self.text(call, text, tree.from))
+            }
             Shape::List(items) => {
-                let items: Option<Vec<Val>> = items.iter().map(|item| self.value(call, item)).collect();
+                let last = items.len().saturating_sub(1);
+                let item = |(at, item): (usize, &Tree)| self.value(call, item, is_end && at == last);
+                let items: Option<Vec<Val>> = items.iter().enumerate().map(item).collect();
                 Val::list(List::any(items?)).with(from)
             }
             Shape::Map(fields) => {
+                let last = if is_end { last_of(fields) } else { fields.len() };
                 let mut entries = Vec::with_capacity(fields.len());
-                for field in fields {
+                for (at, field) in fields.iter().enumerate() {
                     std::str::from_utf8(&field.key).ok().filter(|key| key_reads_back(key))?;
-                    let val = self.value(call, &field.value)?;
+                    let val = self.value(call, &field.value, at == last)?;
                     let key = call.cx.trace.union(field.from, self.meaning.from);
                     entries.push((field.key.clone(), MapEntry { key, val: val.stored() }));
                 }
