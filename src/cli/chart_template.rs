@@ -265,6 +265,7 @@ fn print(
 ) -> Result<(), Ending> {
     let line = arguments.line();
     chart.check_installable(line)?;
+    chart.prepared.keep_no_documents();
     let request = RenderRequest {
         chart: &chart,
         values: &inputs.values,

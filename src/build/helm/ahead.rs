@@ -74,9 +74,9 @@ fn inner_path(path: &str) -> &str {
     inner
 }
 
-/// Whether nearly every render reads a file: what loading reads, templates, what is printed, and
-/// where values are validated what may answer references of schemas. The rest are files that
-/// templates may ask for, which is documents, tests and pictures most often.
+/// Whether many renders read a file: what loading reads, templates and what lies in `files/` for
+/// them, what is printed, and where values are validated what may answer references of schemas. The
+/// rest are files that templates may ask for, which is documents, tests and pictures most often.
 fn is_read(inner: &str, validates: bool) -> bool {
     let lies_on_top = !inner.contains('/');
     let is_of_loading = lies_on_top && !inner.ends_with(".md");
@@ -85,6 +85,5 @@ fn is_read(inner: &str, validates: bool) -> bool {
     is_of_loading
         || is_packed_chart
         || is_schema
-        || inner.starts_with("templates/")
-        || inner.starts_with("crds/")
+        || ["crds/", "files/", "templates/"].iter().any(|folder| inner.starts_with(folder))
 }

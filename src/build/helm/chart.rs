@@ -133,6 +133,11 @@ impl Prepared {
         self.documents.get_or_init(|| Arc::new(Documents::up_to(size()))).clone()
     }
 
+    /// Has each YAML text read anew, for who renders once: what is kept takes memory.
+    pub(crate) fn keep_no_documents(&self) {
+        self.documents.get_or_init(Arc::default);
+    }
+
     /// Whether any templates were parsed.
     pub(super) fn has_templates(&self) -> bool {
         !self.templates.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

@@ -1,6 +1,6 @@
 //! What templates get: the objects of Helm's `pkg/engine`, out of a chart and a release.
 
-use super::chart::{Chart, ChartFile};
+use super::chart::Chart;
 use super::line::{Capabilities, HelmLine, KubeVersion, build_info};
 use super::metadata::{Dependency, Maintainer, Metadata};
 use super::value::{Kind, Value};
@@ -134,8 +134,11 @@ impl ObjectMaker<'_, '_> {
             }
         }
         let files = self.data.files(move || {
-            let named = |file: &ChartFile| (file.name.clone(), file.shared_bytes());
-            files.iter().map(named).collect::<Vec<_>>()
+            let named = |at: usize| {
+                let files = files.clone();
+                (files[at].name.clone(), move || files[at].shared_bytes())
+            };
+            (0..files.len()).map(named).collect::<Vec<_>>()
         });
         let own = match self.request.helm.line {
             HelmLine::V3_17 => self.structure_of(&chart.metadata, is_root),

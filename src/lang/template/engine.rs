@@ -495,14 +495,15 @@ impl Data<'_> {
         Val::text(out.finish())
     }
 
-    /// Files by name, listed when a template looks at them: most never do.
-    pub fn files<F: IntoIterator<Item = (Arc<str>, SharedBytes)>>(
+    /// Files by name, listed when a template looks at them, and each read when it looks at that:
+    /// most never do.
+    pub fn files<R: FnOnce() -> SharedBytes + 'static, F: IntoIterator<Item = (Arc<str>, R)>>(
         &mut self,
         list: impl FnOnce() -> F + 'static,
     ) -> Val {
         let prov = self.cx.trace.plain(SetId::NONE);
-        let entry = move |(name, bytes): (Arc<str>, SharedBytes)| {
-            let val = Val::new(Kind::Bytes(Text::shared(bytes, prov)), SetId::NONE);
+        let entry = move |(name, read): (Arc<str>, R)| {
+            let val = Val::new(Kind::Bytes(Text::of_file(read, prov)), SetId::NONE);
             (name.as_bytes().into(), MapEntry { key: SetId::NONE, val })
         };
         Val::map(Map::later(MapType::Files, move || list().into_iter().map(entry).collect()))

@@ -35,6 +35,7 @@ enum MadeOf {
     Nothing,
     Parts(Text, Text),
     Later(Box<dyn FnOnce() -> Vec<u8>>),
+    File(Box<dyn FnOnce() -> SharedBytes>, ProvId),
 }
 
 impl Debug for MadeOf {
@@ -42,7 +43,7 @@ impl Debug for MadeOf {
         match self {
             MadeOf::Nothing => Ok(()),
             MadeOf::Parts(one, other) => (one, other).fmt(out),
-            MadeOf::Later(_) => out.write_str("later"),
+            MadeOf::Later(_) | MadeOf::File(..) => out.write_str("later"),
         }
     }
 }
@@ -148,6 +149,12 @@ impl Text {
         Text::flat(Bytes::Shared(bytes), Runs::One(prov))
     }
 
+    /// The text of a file, which is read when somebody reads the text.
+    pub(super) fn of_file(read: impl FnOnce() -> SharedBytes + 'static, prov: ProvId) -> Text {
+        let made_of = RefCell::new(MadeOf::File(Box::new(read), prov));
+        Text(Rc::new(Rope { len: None, flat: OnceCell::new(), made_of, meaning: None }))
+    }
+
     pub(super) fn empty() -> Text {
         Text::new(Vec::new(), ProvId::default())
     }
@@ -197,7 +204,8 @@ impl Text {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.len == Some(0)
+        // What is written out of a value is not empty.
+        self.0.len.map_or_else(|| self.0.meaning.is_none() && self.bytes().is_empty(), |len| len == 0)
     }
 
     fn laid_out(&self) -> &Flat {
@@ -209,6 +217,9 @@ impl Text {
                 MadeOf::Later(write) => {
                     let bytes = Bytes::Own(write().into_boxed_slice());
                     return Flat { bytes, runs: Runs::default() };
+                }
+                MadeOf::File(read, prov) => {
+                    return Flat { bytes: Bytes::Shared(read()), runs: Runs::One(prov) };
                 }
             }
             let mut out = Builder::default();

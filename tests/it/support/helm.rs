@@ -355,8 +355,10 @@ fn top(chart: &Chart, data: &mut Data<'_>) -> Result<Vec<(String, Val)>, String>
     ];
     let release = data.map(release, None);
     let files = chart.files.iter().filter(|(name, _)| *name != "values.yaml" && *name != "Chart.yaml");
-    let named =
-        |(name, text): (&String, &String)| (name.as_str().into(), SharedBytes::Text(text.as_str().into()));
+    let named = |(name, text): (&String, &String)| {
+        let text = SharedBytes::Text(text.as_str().into());
+        (name.as_str().into(), move || text)
+    };
     let files: Vec<_> = files.map(named).collect();
     Ok(vec![
         ("Capabilities".to_owned(), capabilities(chart, data)?),
