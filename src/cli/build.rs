@@ -16,7 +16,6 @@ use crate::lint::engine::NotChecked;
 use crate::model::{Maker, ObjectId, Unchecked, kinds};
 use crate::report::{self, objects};
 use crate::rewrite::write;
-use crate::world::releases::Release;
 use crate::world::{Applied, Cluster, Outcome, World};
 use rustc_hash::FxHashSet;
 use serde_json::json;
@@ -140,7 +139,7 @@ fn everything(common: &Common, session: &Session) -> Result<BuildOutput, Failure
             built.add(session, &world, cluster, index);
         }
         for (at, release) in cluster.releases.iter().enumerate() {
-            if let Some(why) = not_rendered(release).filter(|_| release.chart.is_ok()) {
+            if let Some(why) = release.not_rendered().filter(|_| release.chart.is_ok()) {
                 built.partial.push(format!("{}: {}", clean(&release.id.to_string()), clean(&why)));
             }
             built.add_rendered(&world, cluster, at);
@@ -247,7 +246,7 @@ fn release(common: &Common, session: &Session, name: &str) -> Result<BuildOutput
         return Err(several(name, &found));
     }
     let (cluster, (at, release)) = found[0];
-    if let Some(why) = not_rendered(release) {
+    if let Some(why) = release.not_rendered() {
         return Err(Failure::Work(format!("{}: {}", clean(&release.id.to_string()), clean(&why))));
     }
     let mut built = BuildOutput::default();
@@ -270,13 +269,6 @@ fn told_once(assumed: &[String]) -> Vec<String> {
         last.push_str(&format!(", as {} more are not", schemas.len() - 1));
     }
     told
-}
-
-/// Why there is nothing of a release.
-fn not_rendered(release: &Release) -> Option<String> {
-    let missing = release.chart.as_ref().err().map(ToString::to_string);
-    let refused = || Some(format!("its chart fails: {}", release.refusal()?.message));
-    missing.or_else(refused).or_else(|| release.unable().map(str::to_owned))
 }
 
 /// Why nothing of a Kustomization is there, if so.

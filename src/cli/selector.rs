@@ -2,14 +2,15 @@
 
 use super::Failure;
 use super::common::Common;
-use crate::lang::text::{clean, suggest};
+use crate::lang::text::{clean, counted, suggest};
 use crate::model::ObjectId;
 use crate::model::kinds::kind_of_word;
 use crate::model::short_names::is_called;
 use crate::report::objects;
 use crate::world::World;
+use crate::world::releases::Release;
 use globset::{Glob, GlobMatcher};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `KIND/[NAMESPACE/]NAME`: the kind in any case, short, in the plural or with its group
 /// (`Kustomization.kustomize.toolkit.fluxcd.io`), globs in names. `${…}` in a name is the
@@ -139,12 +140,45 @@ impl ObjectSelector {
                 clean(&object.id.to_string()),
                 objects::place(&world.snapshot, &location)
             )),
-            None => self.not_found(ids),
+            None => self.not_found_but(ids, self.unrendered(world)),
         }
+    }
+
+    /// Of the releases of which nothing is known here those that may make it, and why.
+    fn unrendered(&self, world: &World) -> Option<String> {
+        let fits = |release: &&Release| match &self.namespace {
+            Some(glob) => {
+                let target = release.node.get_ref().str_at("/spec/targetNamespace");
+                glob.is_match(target.as_deref().or(release.id.namespace.as_deref()).unwrap_or_default())
+            }
+            None => self.name.is_match(&*release.id.name),
+        };
+        let releases = world.clusters.iter().flat_map(|cluster| &cluster.releases).filter(fits);
+        let all: BTreeMap<&ObjectId, String> =
+            releases.filter_map(|release| Some((&release.id, release.not_rendered()?))).collect();
+        // One of its own name most likely.
+        let (id, why) =
+            all.iter().find(|(id, _)| self.name.is_match(&*id.name)).or_else(|| all.iter().next())?;
+        Some(match all.len() {
+            1 => format!("{id} may make it, which is not rendered: {why}"),
+            count => format!(
+                "{id} and {} may make it, which are not rendered: {why}",
+                counted(count - 1, "other HelmRelease")
+            ),
+        })
     }
 
     /// The failure when nothing of `ids` matches, with a did-you-mean.
     pub(crate) fn not_found<'i>(&self, ids: impl IntoIterator<Item = &'i ObjectId>) -> Failure {
+        self.not_found_but(ids, None)
+    }
+
+    /// As [`ObjectSelector::not_found`], with what may make it all the same.
+    fn not_found_but<'i>(
+        &self,
+        ids: impl IntoIterator<Item = &'i ObjectId>,
+        maker: Option<String>,
+    ) -> Failure {
         let ids: Vec<&ObjectId> = ids.into_iter().collect();
         let of_kind: Vec<&&ObjectId> = ids.iter().filter(|id| is_called(&id.kind, &self.kind)).collect();
         let shown = |id: &ObjectId| match (&id.namespace, &self.namespace) {
@@ -161,8 +195,10 @@ impl ObjectSelector {
             let found = of_kind.iter().copied().find(same).or_else(|| ids.iter().find(same))?;
             Some(selector_of(found))
         };
-        let hint = match near.or_else(elsewhere) {
+        let near = near.or_else(|| if maker.is_some() { None } else { elsewhere() });
+        let hint = match near {
             Some(near) => format!("; did you mean {near}?"),
+            None if maker.is_some() => format!("; {}", maker.unwrap_or_default()),
             None if of_kind.is_empty() => format!("; there is no {} here", self.kind),
             None => {
                 let all: BTreeSet<String> = of_kind.iter().map(|id| selector_of(id)).collect();

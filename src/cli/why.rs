@@ -259,15 +259,22 @@ impl Valued {
                 .map(plain)
                 .collect();
         }
-        // Behind the template stands what only decided that there is anything.
-        let template = of(ViaKind::Template).next().map(|via| plain(&via.location));
+        // Behind the template stands what only decided that there is anything. A text of its own
+        // comes from it.
+        let is_template = |via: &&Via| via.kind == ViaKind::Template;
+        let origins = self.origins();
+        let template = origins.iter().find_map(|place| place.via.iter().find(is_template));
+        let template = template.map(|via| plain(&via.location));
+        let is_own = template.as_ref() == all.first();
         let mut word = "from";
         for place in &all {
-            if template.as_ref() == Some(place) {
-                word = "decided by";
-                continue;
+            let is_template = template.as_ref() == Some(place);
+            if is_own || !is_template {
+                let _ = writeln!(out, "  {word:<12} {}", places.text(place));
             }
-            let _ = writeln!(out, "  {word:<12} {}", places.text(place));
+            if is_template {
+                word = "decided by";
+            }
         }
         if let Some(by) = &self.by {
             let _ = writeln!(out, "  {:<12} {}", "valuesFrom", clean(by));

@@ -459,3 +459,63 @@ url: {{ $one.url }}
         assert!(out.contains(shown), "{shown}: {out}");
     }
 }
+
+/// The lines of `why` about where a value comes from and what decided on it.
+fn told(scratch: &Scratch, object: &str, pointer: &str) -> Vec<String> {
+    let out = scratch.forebay(&["why", object, pointer]).out;
+    let is_told = |line: &&str| line.starts_with("  from ") || line.starts_with("  decided by ");
+    out.lines().filter(is_told).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// What a map that is read from a text comes from is what stands around its values, however
+/// unlike a text these are: no line of one decides on another.
+#[test]
+fn a_value_that_was_read_back_is_decided_by_no_other() {
+    const TEMPLATE: &str = "\
+{{- define \"one\" -}}
+{{- .Values.one | toYaml -}}
+{{- end -}}
+{{- $one := include \"one\" . | fromYaml }}
+{{- if $one.enabled }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ $one.name }}}
+data: {level: {{ default \"info\" $one.level }}, first: {{ keys $one | sortAlpha | first }}}
+{{- end }}
+";
+    for (env, values) in [
+        ("{A: b}", "lines of a block"),
+        ("{A: 'b: c', '1': d}", "a text with a mark, and a key like a number"),
+        ("{A: \"b\\nc\"}", "several lines"),
+        ("{A: \"b\\nc \\n\", B: \"\\u0085\"}", "what YAML writes otherwise"),
+    ] {
+        let own =
+            format!("    one:\n      enabled: true\n      env: {env}\n      level: ''\n      name: web\n");
+        let fleet = fleet(&[("map", TEMPLATE)], &own, "");
+        let expected = ["from clusters/a/web.yaml:9:16", "decided by clusters/a/web.yaml:9:7"];
+        assert_eq!(told(&fleet, "ConfigMap/apps/web", "/data/first"), expected, "{values}");
+        // A text of the template's own was chosen by a value.
+        let level = ["from charts/web/templates/map.yaml:9:27", "decided by clusters/a/web.yaml:11:14"];
+        assert_eq!(told(&fleet, "ConfigMap/apps/web", "/data/level"), level, "{values}");
+    }
+}
+
+/// Who asks for an object of a chart that is not here is told that.
+#[test]
+fn an_object_that_is_not_there_may_be_of_a_release_that_is_not_rendered() {
+    let scratch = fleet(&[("service", SERVICE)], "", "");
+    let asked = |object: &str| scratch.forebay(&["why", object, "/spec"]).err;
+    assert!(
+        asked("Service/apps/wep").contains("did you mean Service/apps/web?"),
+        "{}",
+        asked("Service/apps/wep")
+    );
+    scratch.write("charts/web/templates/broken.yaml", b"{{ fail \"no port\" }}");
+    let err = asked("Service/apps/web");
+    let expected = "no object is called Service/apps/web; HelmRelease apps/web may make it, which is not rendered: its chart fails: ";
+    assert!(err.contains(expected) && err.contains("no port"), "{err}");
+    // Of another namespace, or another name, it is nobody's.
+    for object in ["Service/other/web", "Service/other"] {
+        assert!(!asked(object).contains("may make it"), "{}", asked(object));
+    }
+}

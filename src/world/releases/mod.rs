@@ -264,6 +264,13 @@ impl Release {
         asked.or_else(|| self.node.get_ref().location_at("/spec/chart"))
     }
 
+    /// Why there is nothing of it here.
+    pub(crate) fn not_rendered(&self) -> Option<String> {
+        let missing = self.chart.as_ref().err().map(ToString::to_string);
+        let refused = || Some(format!("its chart fails: {}", self.refusal()?.message));
+        missing.or_else(refused).or_else(|| self.unable().map(str::to_owned))
+    }
+
     /// Why nobody can say here what it makes.
     pub(crate) fn unable(&self) -> Option<&str> {
         match self.outcome.as_deref()? {

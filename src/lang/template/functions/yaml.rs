@@ -211,8 +211,8 @@ fn parts_of(call: &Call<'_>, node: NodeRef<'_>, value: &str, (text, from): (&Tex
     Some(parts.finish())
 }
 
-/// What a map or a list comes from: what stands around the values in it. What lies in one of
-/// those, as the unknown of `a.${DOMAIN}`, is of none of its neighbours.
+/// What a map or a list comes from: what stands around the keys and values in it. What lies in one
+/// of those, as the unknown of `a.${DOMAIN}`, is of none of its neighbours.
 struct Around<'t> {
     /// Nothing where the places of values are not known: then it comes from all of the text.
     text: Option<&'t Text>,
@@ -230,9 +230,9 @@ impl<'t> Around<'t> {
         }
     }
 
-    /// Passes over a value in it.
-    fn skip(&mut self, trace: &mut Trace, value: NodeRef<'_>) {
-        let Some(place) = self.text.and_then(|_| value.location()) else { return };
+    /// Passes over a key or a value in it.
+    fn skip(&mut self, trace: &mut Trace, node: NodeRef<'_>) {
+        let Some(place) = self.text.and_then(|_| node.location()) else { return };
         let (start, end) = (place.start as usize, place.end as usize);
         // What an alias stands for is elsewhere.
         if self.left.start <= start && start <= end && end <= self.left.end {
@@ -269,6 +269,7 @@ fn value(
             let mut around = Around::of(call, node, text);
             let mut entries = Vec::new();
             for entry in node.entries() {
+                around.skip(&mut call.cx.trace, entry.key_node);
                 around.skip(&mut call.cx.trace, entry.value);
                 let val = value(call, entry.value, text, depth + 1)?;
                 let part = part(text, entry.key_location());
