@@ -12,6 +12,7 @@
 //! ```
 
 use crate::support::corpus::Corpus;
+use crate::support::scratch::Scratch;
 use crate::support::skip::corpus_or_skip;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -132,4 +133,47 @@ fn roots_in_the_corpus_are_those_that_a_person_sees() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A `gotk-sync.yaml` whose source has a variable for an address is filled in by a script: where
+/// nothing stands at its path either, it is no root of this repository.
+#[test]
+fn a_sync_file_that_is_a_template_is_a_root_where_its_path_is_here() {
+    let sync = |url: &str, path: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: flux-system, namespace: flux-system}}\n\
+             spec: {{interval: 1m, url: '{url}', ref: {{branch: main}}}}\n---\n\
+             apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: flux-system, namespace: flux-system}}\n\
+             spec: {{interval: 10m, path: ./{path}, prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}}}\n"
+        )
+    };
+    let template = "${BOOTSTRAP_REPOSITORY}";
+    let own = "https://example.com/fleet.git";
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n";
+    for (what, files, roots, misses_path) in [
+        (
+            "a template beside a root",
+            vec![("tmpl", template, "gone/base"), ("clusters/a/flux-system", own, "clusters/a")],
+            vec!["clusters/a"],
+            false,
+        ),
+        ("a template alone", vec![("tmpl", template, "gone/base")], vec![], false),
+        ("a template in part", vec![("tmpl", "ssh://git@${HOST}/fleet.git", "gone/base")], vec![], false),
+        (
+            "a variable and a path that is here",
+            vec![("clusters/a/flux-system", template, "clusters/a")],
+            vec!["clusters/a"],
+            false,
+        ),
+        ("a root whose path is gone", vec![("tmpl", own, "gone/base")], vec![], true),
+    ] {
+        let scratch = Scratch::new(&[("clusters/a/config.yaml", config)]);
+        for (directory, url, path) in files {
+            scratch.write(&format!("{directory}/gotk-sync.yaml"), sync(url, path).as_bytes());
+        }
+        let (found, _) = clusters(scratch.path());
+        let found: Vec<&str> = found.iter().map(|(_, root, _)| &**root).collect();
+        assert_eq!(found, roots, "{what}");
+        assert_eq!(text(scratch.path()).contains("missing-path"), misses_path, "{what}");
+    }
 }

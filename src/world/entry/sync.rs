@@ -28,7 +28,7 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
         if path.rsplit('/').next() == Some("gotk-sync.yaml") && kinds::is_kustomization(&object.id) && whole()
         {
             stated.insert(path);
-            entries.push(from_sync(snapshot, object));
+            entries.extend(Some(from_sync(snapshot, object)).filter(|entry| !is_template(snapshot, entry)));
         }
     }
     for stub in stubs.into_iter().filter(|stub| !stated.contains(stub)) {
@@ -44,6 +44,12 @@ pub(super) fn find(snapshot: &Arc<Snapshot>) -> Vec<EntryPoint> {
         }
     }
     entries
+}
+
+/// Whether it is what a script fills in elsewhere: its source has a variable for an address, and
+/// what it would apply is not here. A variable alone tells nothing: a path that is here is a root's.
+fn is_template(snapshot: &Snapshot, entry: &EntryPoint) -> bool {
+    entry.url.as_ref().is_some_and(|url| url.contains("${")) && !snapshot.has_directory(&entry.root)
 }
 
 fn from_sync(snapshot: &Snapshot, object: &Object) -> EntryPoint {
