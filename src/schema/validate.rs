@@ -71,8 +71,12 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 }
 
 /// Whether a text of a file that nothing applies holds a word that a script replaces:
-/// `REPO_PREFIX/apps`.
+/// `REPO_PREFIX/apps`, `$snapshot`.
 fn is_blank_to_fill(text: &str) -> bool {
+    let variable = text.strip_prefix('$').unwrap_or_default();
+    if variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return true;
+    }
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.len() > 3).any(|word| {
         word.contains('_')

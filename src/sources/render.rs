@@ -360,11 +360,6 @@ impl Rendered {
     /// of these values only where something is dead without them, for with them templates read
     /// more.
     fn unread(&self) -> Unread {
-        // What was read in this render is not dead.
-        let is_live = |run: &ChartRun| run.touched.is_all(&self.values);
-        if self.values_files.is_empty() && self.run.as_ref().is_some_and(is_live) {
-            return Unread { is_followed: true, ..Unread::default() };
-        }
         let request = self.request();
         let coalesced = helm::coalesced(&request).ok();
         let dead = |readers: &Option<Arc<Readers>>| match (readers, &coalesced) {
