@@ -11,6 +11,7 @@ use super::fields::{FieldChange, compare, fields};
 use super::machines::MachineFields;
 use super::removal::{ByName, below, by_applier, by_name, emptied, namespace_now, removal, rename, renames};
 use super::{Effect, Key, Pair, Placed, Side, class, moves, operator, refused, validity, waits};
+use crate::lang::text::counted;
 use crate::lang::yaml::{NodeRef, pointer_join};
 use crate::model::kinds;
 use crate::model::kinds::SOURCE;
@@ -244,7 +245,7 @@ fn follow(
 ) {
     let id = &effect.object.clone();
     if effect.effect == EffectKind::WorkloadRollout {
-        effect.consequences.push(rollout_words(id, new));
+        effect.consequences.push(rollout_words(id, (old, new)));
     }
     if effect.effect == EffectKind::SourceChange {
         effect.consequences.extend(followers(pair, id));
@@ -559,10 +560,26 @@ fn told_elsewhere(id: &ObjectId, change: &FieldChange) -> bool {
         || path.starts_with("/metadata/annotations/close.gate.fluxcd.io~1")
 }
 
-pub(super) fn rollout_words(id: &ObjectId, node: NodeRef<'_>) -> String {
-    match node.at("/spec/replicas").and_then(NodeRef::as_int) {
-        Some(1) if &*id.kind != "DaemonSet" => "1 Pod is replaced".to_owned(),
-        Some(count) if &*id.kind != "DaemonSet" => format!("{count} Pods are replaced"),
-        _ => "its Pods are replaced".to_owned(),
+/// What becomes of the Pods of a workload whose template changes.
+pub(super) fn rollout_words(id: &ObjectId, (old, new): (NodeRef<'_>, NodeRef<'_>)) -> String {
+    let is_counted = &*id.kind != "DaemonSet";
+    let count = |node: NodeRef<'_>| {
+        let replicas = node.at("/spec/replicas").filter(|_| is_counted)?.as_int()?;
+        usize::try_from(replicas).ok()
+    };
+    let Some(is) = count(new) else { return "its Pods are replaced".to_owned() };
+    // What is not stated may be an autoscaler's.
+    let was = count(old).unwrap_or(is);
+    let verb = |count: usize, one: &str, many: &str| {
+        format!("{} {}", counted(count, "Pod"), if count == 1 { one } else { many })
+    };
+    let replaced = verb(was.min(is), "is replaced", "are replaced");
+    match (was, is) {
+        (0, 0) => "it has no Pods".to_owned(),
+        (0, is) => verb(is, "comes", "come"),
+        (was, 0) => verb(was, "goes", "go"),
+        (was, is) if was < is => format!("{replaced}, {}", verb(is - was, "comes", "come")),
+        (was, is) if was > is => format!("{replaced}, {}", verb(was - is, "goes", "go")),
+        _ => replaced,
     }
 }

@@ -62,9 +62,9 @@ pub(super) fn changed(
         effect.consequences.push(match only_checksums(&changes, class.prefixes) {
             true => {
                 effect.details.insert("checksumOnly".to_owned(), json!(true));
-                format!("only a checksum annotation changed: {}", rollout_words(id, after))
+                format!("only a checksum annotation changed: {}", rollout_words(id, (before, after)))
             }
-            false => rollout_words(id, after),
+            false => rollout_words(id, (before, after)),
         });
     }
     Some(effect)
