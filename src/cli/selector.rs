@@ -189,14 +189,11 @@ impl ObjectSelector {
         let rest = self.text.split_once('/').map_or("", |(_, rest)| rest);
         let kind = of_kind.first().map_or(&*self.kind, |id| &*id.kind);
         let near = suggest(&format!("{kind}/{rest}"), names.iter().map(String::as_str)).map(str::to_owned);
-        // The name in another namespace, or of another kind.
-        let elsewhere = || {
-            let same = |id: &&&ObjectId| self.name.is_match(&*id.name);
-            let found = of_kind.iter().copied().find(same).or_else(|| ids.iter().find(same))?;
-            Some(selector_of(found))
-        };
-        let near = near.or_else(|| if maker.is_some() { None } else { elsewhere() });
-        let hint = match near {
+        // The name in another namespace, or of another kind, unless something may make it.
+        let same = |id: &&&ObjectId| self.name.is_match(&*id.name);
+        let elsewhere = || of_kind.iter().copied().find(same).map(|id| selector_of(id));
+        let otherwise = || ids.iter().find(same).filter(|_| maker.is_none()).map(|id| selector_of(id));
+        let hint = match near.or_else(elsewhere).or_else(otherwise) {
             Some(near) => format!("; did you mean {near}?"),
             None if maker.is_some() => format!("; {}", maker.unwrap_or_default()),
             None if of_kind.is_empty() => format!("; there is no {} here", self.kind),

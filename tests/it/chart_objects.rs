@@ -514,6 +514,15 @@ fn an_object_that_is_not_there_may_be_of_a_release_that_is_not_rendered() {
     let err = asked("Service/apps/web");
     let expected = "no object is called Service/apps/web; HelmRelease apps/web may make it, which is not rendered: its chart fails: ";
     assert!(err.contains(expected) && err.contains("no port"), "{err}");
+    // What stands in another namespace is nearer.
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: other}\nspec: {ports: [{port: 80}]}\n";
+    scratch.write("clusters/a/objects.yaml", service.as_bytes());
+    assert!(
+        asked("Service/apps/web").contains("did you mean Service/other/web?"),
+        "{}",
+        asked("Service/apps/web")
+    );
+    scratch.write("clusters/a/objects.yaml", b"");
     // Of another namespace, or another name, it is nobody's.
     for object in ["Service/other/web", "Service/other"] {
         assert!(!asked(object).contains("may make it"), "{}", asked(object));
