@@ -91,6 +91,8 @@ pub(crate) struct StoredChart {
     /// What the index of the store says of it.
     pub(crate) recorded: Option<Recorded>,
     is_archive: bool,
+    /// Bytes of an archive.
+    size: u64,
     root: Arc<Root>,
     content: OnceLock<Result<Arc<ChartContent>, String>>,
     digest: OnceLock<Option<String>>,
@@ -248,6 +250,11 @@ impl StoredChart {
         Some(self.digest()? == recorded)
     }
 
+    /// Bytes of its archive: about how long it takes to unpack and render it. 0 for a folder.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Whether it is an archive; else it is a folder.
     pub(crate) fn is_archive(&self) -> bool {
         self.is_archive
@@ -265,9 +272,13 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
     let index: FxHashMap<String, Recorded> = index.into_iter().rev().collect();
     let candidates = candidates(path, layout);
     let stored = |(path, is_archive): &(String, bool)| {
-        let text = match is_archive {
-            true => root.open(path).ok().and_then(chart_yaml),
-            false => root.read(&format!("{path}/Chart.yaml")).ok(),
+        let (text, size) = match is_archive {
+            true => {
+                let file = root.open(path).ok()?;
+                let size = file.metadata().ok()?.len();
+                (chart_yaml(file), size)
+            }
+            false => (root.read(&format!("{path}/Chart.yaml")).ok(), 0),
         };
         let (name, version) = name_and_version(&text?)?;
         let recorded = index.get(path).cloned();
@@ -281,6 +292,7 @@ fn list(number: usize, path: &Path, layout: StoreLayout) -> Vec<Arc<StoredChart>
             path,
             recorded,
             is_archive,
+            size,
             root,
             content,
             digest,

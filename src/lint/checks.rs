@@ -52,6 +52,7 @@ pub(super) fn check(
             )
         },
         || {
+            super::rules::chart::answers::find(world, rules);
             rayon::join(of_patches, || {
                 rayon::join(
                     || world.clusters.par_iter().enumerate().flat_map_iter(cluster).collect::<Vec<Noted>>(),

@@ -205,6 +205,25 @@ impl Rendering {
         })
     }
 
+    /// The chart by its address and the bytes of its templates, where it was loaded: of a render
+    /// that was kept all is known.
+    pub(crate) fn templates(&self) -> Option<(usize, usize)> {
+        let chart = &self.of.as_ref()?.chart;
+        Some((Arc::as_ptr(chart) as usize, chart.template_bytes()))
+    }
+
+    /// Finds what the chart's templates can read whatever the values are.
+    pub(crate) fn follow(&self) {
+        if let Some(of) = &self.of {
+            of.chart.readers(None, of.helm.line);
+        }
+    }
+
+    /// Whether its templates refuse: of what a schema refuses the value is known.
+    pub(crate) fn fails(&self) -> bool {
+        matches!(&*self.outcome, ChartOutcome::Refused(refusal) if refusal.faults.is_empty() && !refusal.is_of_post_renderers())
+    }
+
     /// The value that the chart fails on, where it fails.
     pub(crate) fn culprit(&self) -> Option<&Culprit> {
         let of = self.of.as_ref();
@@ -314,15 +333,13 @@ impl Rendering {
         let unread = self.unread();
         let told = unread.dead.iter().enumerate();
         let meant = |(at, dead): (usize, &Dead)| (at < MEANT).then(|| unread.meant(dead)).flatten();
-        // Of what a schema refuses the value is known.
-        let fails = matches!(&*self.outcome, ChartOutcome::Refused(refusal) if refusal.faults.is_empty() && !refusal.is_of_post_renderers());
         Answers {
             leads: self.of.as_ref().map(|of| leads_of(&of.chart)).unwrap_or_default(),
             deprecation: self.deprecation.clone(),
             is_followed: unread.is_followed,
             dead: told.map(|one| (one.1.clone(), meant(one))).collect(),
             idle: self.idle().to_vec(),
-            culprit: if fails { self.culprit().cloned() } else { None },
+            culprit: if self.fails() { self.culprit().cloned() } else { None },
             replaced: self.replaced().to_vec(),
             versions: self.versions.clone(),
         }

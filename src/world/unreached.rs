@@ -14,6 +14,7 @@ use crate::model::{Certainty, Maker, ObjectId};
 use crate::world::build::{self, BuiltObject};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// What no cluster reaches: one nameless cluster for each overlay that no other
@@ -52,10 +53,14 @@ pub(super) fn clusters(
     if !loose.is_empty() {
         all.push(nameless(String::new(), loose, Vec::new(), FxHashMap::default()));
     }
-    for grown in &mut all {
-        let all = releases::of_files(snapshot, &grown.objects, &repository.config.stores, &repository.charts);
+    // Most overlays hold one release: together they keep all threads busy, large charts first.
+    let stores = &repository.config.stores;
+    let mut todo: Vec<&mut Grown> = all.iter_mut().collect();
+    todo.sort_by_cached_key(|grown| Reverse(releases::largest_chart(&grown.objects, stores)));
+    todo.into_par_iter().with_max_len(1).for_each(|grown| {
+        let all = releases::of_files(snapshot, &grown.objects, stores, &repository.charts);
         grown.take_in(all);
-    }
+    });
     all
 }
 

@@ -244,6 +244,12 @@ impl Chart {
         wanted.map(|dependency| &*dependency.name).filter(|name| !has(name)).collect()
     }
 
+    /// Bytes of its templates and of those of the charts in it.
+    pub(crate) fn template_bytes(&self) -> usize {
+        let own = self.templates.iter().map(|file| file.bytes().len());
+        own.chain(self.dependencies.iter().map(Chart::template_bytes)).sum()
+    }
+
     /// Files of the chart and of the charts in it.
     pub fn all_files(&self) -> Vec<&ChartFile> {
         let mut found: Vec<&ChartFile> = self.all.iter().collect();

@@ -446,7 +446,13 @@ impl Renderer<'_> {
         releases
     }
 
-    fn rendered<'l>(&self, releases: Vec<&'l mut Release>, served: &BTreeSet<String>) -> Vec<&'l Release> {
+    /// Large charts first: the last one keeps no thread busy while others have nothing to do.
+    fn rendered<'l>(
+        &self,
+        mut releases: Vec<&'l mut Release>,
+        served: &BTreeSet<String>,
+    ) -> Vec<&'l Release> {
+        releases.sort_by_key(|release| std::cmp::Reverse(size(release)));
         let possible = Possible::of(self.settings, self.settings.helm().line, served);
         let render = |release: &'l mut Release| {
             self.render(release, &possible);
@@ -571,6 +577,24 @@ impl Renderer<'_> {
             }
             Err(outcome) => Some(outcome),
         }
+    }
+}
+
+/// The bytes of the largest packed chart that one of these releases may mean, by its name.
+pub(super) fn largest_chart(placed: &[PlacedObject], stores: &ChartStores) -> u64 {
+    let releases = placed.iter().filter(|(id, ..)| kinds::is_helm_release(id));
+    let names = releases.flat_map(|(_, built, ..)| {
+        let node = built.node.get_ref();
+        ["/spec/chart/spec/chart", "/spec/chartRef/name"].map(|pointer| node.str_at(pointer))
+    });
+    names.flatten().flat_map(|name| stores.named(&name).map(|chart| chart.size()).max()).max().unwrap_or(0)
+}
+
+/// The bytes of a release's packed chart.
+fn size(release: &Release) -> u64 {
+    match &release.chart {
+        Ok(FoundChart { place: ChartPlace::Store(chart), .. }) => chart.size(),
+        _ => 0,
     }
 }
 

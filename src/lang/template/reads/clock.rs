@@ -1,7 +1,5 @@
 //! When what templates make grew: what was done with it before then is done again.
 
-use rustc_hash::FxHashMap;
-
 /// Something that grows while templates run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Cell {
@@ -19,11 +17,29 @@ pub(super) enum Cell {
     LookUp(u32),
 }
 
+/// Kinds of [`Cell`].
+const KINDS: usize = 6;
+
+impl Cell {
+    /// Its kind, and its number among those.
+    fn place(self) -> (usize, usize) {
+        match self {
+            Cell::Object(index) => (0, index as usize),
+            Cell::Text(index) => (1, index as usize),
+            Cell::Loop(index) => (2, index as usize),
+            Cell::Over => (3, 0),
+            Cell::Words(index) => (4, index as usize),
+            Cell::LookUp(index) => (5, index as usize),
+        }
+    }
+}
+
 /// Counts each growth.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     now: u32,
-    grown: FxHashMap<Cell, u32>,
+    /// When each cell grew last, by its place; 0 is never.
+    grown: [Vec<u32>; KINDS],
 }
 
 impl Clock {
@@ -39,7 +55,12 @@ impl Clock {
 
     pub(super) fn grow(&mut self, cell: Cell) {
         self.now += 1;
-        self.grown.insert(cell, self.now);
+        let (kind, index) = cell.place();
+        let grown = &mut self.grown[kind];
+        if grown.len() <= index {
+            grown.resize(index + 1, 0);
+        }
+        grown[index] = self.now;
     }
 
     pub(super) fn grow_if(&mut self, grew: bool, cell: Cell) {
@@ -50,6 +71,7 @@ impl Clock {
 
     /// Whether it grew since then.
     pub(super) fn is_newer(&self, cell: Cell, than: u32) -> bool {
-        self.grown.get(&cell).is_some_and(|at| *at > than)
+        let (kind, index) = cell.place();
+        self.grown[kind].get(index).is_some_and(|at| *at > than)
     }
 }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 const DEPTH: u32 = 24;
 /// How often a key may lead into itself: what a template copies into itself has no end.
 const AGAIN: usize = 1;
+/// How often one thing is looked up in a round.
+const FINDS: u8 = 4;
 /// Levels of which any entry is taken, one in the other.
 const ANY: usize = 5;
 
@@ -378,22 +380,25 @@ impl ReadsWalk<'_> {
             Wanted::Elements => known.elements = Some(index),
             Wanted::Inside => known.inside = Some(index),
         }
-        self.look_ups.all.push(LookUp { of: of.clone(), wanted, found, cells, at, round });
+        self.look_ups.all.push(LookUp { of: of.clone(), wanted, found, cells, at, round, finds: 1 });
         index
     }
 
-    /// Looks once in each round whether anything grew that it was found in: what templates
-    /// copy into itself meanwhile is not followed to its end at once.
+    /// Finds it anew where anything grew that it was found in, a few times in each round: what
+    /// templates copy into itself meanwhile is not followed to its end at once.
     pub(super) fn look_again(&mut self, index: u32) {
-        let own = &mut self.look_ups.all[index as usize];
-        if std::mem::replace(&mut own.round, self.round) == self.round {
+        let (clock, own) = (&self.heap.clock, &mut self.look_ups.all[index as usize]);
+        if std::mem::replace(&mut own.round, self.round) != self.round {
+            own.finds = 0;
+        }
+        if own.finds >= FINDS {
             return;
         }
-        let clock = &self.heap.clock;
         let at = std::mem::replace(&mut own.at, clock.now());
-        if !own.cells.iter().any(|cell| clock.is_newer(*cell, at)) {
+        if at == clock.now() || !own.cells.iter().any(|cell| clock.is_newer(*cell, at)) {
             return;
         }
+        own.finds += 1;
         let (of, wanted) = (own.of.clone(), own.wanted.clone());
         let (found, cells) = self.find(&of, &wanted);
         let own = &mut self.look_ups.all[index as usize];

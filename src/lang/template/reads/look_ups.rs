@@ -82,6 +82,8 @@ pub(super) struct LookUp {
     pub(super) at: u32,
     /// The round in which that was last seen to be so.
     pub(super) round: u32,
+    /// How often it was found in that round.
+    pub(super) finds: u8,
 }
 
 /// What is anywhere in a value.

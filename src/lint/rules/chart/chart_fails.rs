@@ -9,7 +9,6 @@ use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::sources::outcome::NoRelease;
 use crate::world::releases::Release;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// See the module.
@@ -29,13 +28,6 @@ pub(crate) static RULE: Rule = Rule {
 const NAMED: usize = 3;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    // To find the value that a chart fails on takes many renders.
-    let fails = |release: &&Release| refusal(release).is_some_and(|refusal| !refusal.is_of_post_renderers());
-    let renderings =
-        view.cluster.releases.par_iter().filter(fails).filter_map(|release| release.rendering.as_ref());
-    renderings.for_each(|rendering| {
-        rendering.culprit();
-    });
     for release in &view.cluster.releases {
         let Some(refusal) = refusal(release) else { continue };
         match refusal.is_of_post_renderers() {

@@ -1,5 +1,6 @@
 //! What charts make of the values that releases give them.
 
+pub(crate) mod answers;
 pub(crate) mod chart_fails;
 pub(crate) mod deprecated_chart;
 pub(crate) mod faulty_chart;

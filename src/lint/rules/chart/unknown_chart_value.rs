@@ -9,7 +9,6 @@ use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule,
 use crate::model::ObjectId;
 use crate::sources::render::Unread;
 use crate::world::releases::Release;
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -59,8 +58,6 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
     for cluster in &context.world.clusters {
         all.extend(cluster.releases.iter().map(|release| (cluster.name.clone(), release)));
     }
-    // What templates read is found once for each chart, by all threads.
-    all.par_iter().for_each(|(_, release)| drop(unread(release)));
     values_files::check(&all, report);
     let mut told: Vec<DeadValue<'_>> = Vec::new();
     let mut at: FxHashMap<ValueKey, usize> = FxHashMap::default();

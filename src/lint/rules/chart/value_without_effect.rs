@@ -8,7 +8,6 @@ use crate::lang::text::{clean, shorten};
 use crate::lang::yaml::pointer_to;
 use crate::lint::{Check, ClusterView, FixAvailability, Group, Level, Reporter, Rule, title};
 use crate::world::releases::Release;
-use rayon::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     id: "value-without-effect",
@@ -29,10 +28,6 @@ const MOST: usize = 50;
 const SHOWN: usize = 100;
 
 fn check(view: &ClusterView<'_>, report: &mut Reporter<'_>) {
-    // Each takes renders, and all threads wait for one cluster.
-    view.cluster.releases.par_iter().for_each(|release| {
-        idle(release);
-    });
     for release in &view.cluster.releases {
         for idle in idle(release).iter().take(MOST) {
             one(release, idle, report);
