@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::dependencies::Processing;
 use super::objects::{API_VERSIONS, ChartScope, EACH_API_VERSION};
 use super::readers::{Dead, Path, Readers};
-use super::reads::{proved_by, without};
+use super::reads::{Unrendered, proved_by, without};
 use super::value::{Kind, Value};
 use super::{Digest, RenderRequest, RenderedChart, Template};
 use crate::lang::template::{Engine, OriginId, PassedOver, PathStep, TraceSource};
@@ -220,10 +220,11 @@ pub(crate) fn idle(
             found.push(Idle { path: path.clone(), reason, all: vec![path] });
         }
     }
-    proved_by(request, known, found, &|values, idle: &[Idle]| {
+    let lacking = |values: &Value, idle: &[Idle]| {
         let all: Vec<&[Arc<str>]> = idle.iter().flat_map(|idle| &idle.all).map(|path| &**path).collect();
         without(values, &all)
-    })
+    };
+    proved_by(request, known, found, &lacking, Unrendered::Stand)
 }
 
 /// Where values were written. They are no deeper than the reader of YAML lets them be.

@@ -24,6 +24,9 @@ pub(crate) struct Dead {
     pub(crate) path: Path,
     /// The same, as templates see it: no index of a list is told.
     segs: Vec<Seg>,
+    /// Whether templates ask if the map that it lies in is empty, and read nothing else of what is
+    /// in there: under other values its being there may count.
+    fills: bool,
 }
 
 /// A walk down the values of a release.
@@ -38,7 +41,12 @@ struct Walk<'w> {
 impl Dead {
     /// One that is known by its path alone: templates are not asked about it again.
     pub(crate) fn named(path: Path) -> Dead {
-        Dead { path, segs: Vec::new() }
+        Dead { path, segs: Vec::new(), fills: false }
+    }
+
+    /// Whether only a render can tell that it does nothing.
+    pub(super) fn fills(&self) -> bool {
+        self.fills
     }
 }
 
@@ -202,7 +210,8 @@ impl Walk<'_> {
         };
         // Whether a map is empty may hang on a key that nothing else reads.
         let all = self.coalesced.at(&self.path).and_then(Value::map).unwrap_or(map);
-        if reads.is_tested(states) && !all.keys().any(|key| is_live(self, key)) {
+        let fills = reads.is_tested(states) && !all.keys().any(|key| is_live(self, key));
+        if fills && reads.named(states).is_empty() {
             return;
         }
         for (key, value) in map {
@@ -210,7 +219,7 @@ impl Walk<'_> {
             self.path.push(key.clone());
             self.segs.push(Seg::Key(key.clone()));
             if !live {
-                self.found.push(Dead { path: self.path.clone(), segs: self.segs.clone() });
+                self.found.push(Dead { path: self.path.clone(), segs: self.segs.clone(), fills });
             } else if !reads.is_whole(states, key) {
                 let below = self
                     .readers

@@ -168,7 +168,12 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
     let parser = line.template_parser();
     let (mut templates, mut runs) = (Vec::new(), Vec::new());
     for (name, index, file) in named(parts) {
-        templates.push(parsed(parts, &parser, &name, file)?);
+        let parsed = parsed(parts, &parser, &name, file)?;
+        // Helm refuses the chart, and what it would read nobody knows.
+        if parsed.is_broken() {
+            return None;
+        }
+        templates.push(parsed);
         if !is_partial(&file.name) {
             runs.push((Arc::from(name.as_str()), index));
         }
@@ -232,7 +237,7 @@ fn switches(parts: &[Part<'_>]) -> Vec<Path> {
 /// where it makes nothing: what fails without the key fails at another place, perhaps.
 /// `known` is what the chart is known to write for the request.
 pub(crate) fn proved(request: &RenderRequest<'_>, known: Option<&Digest>, dead: Vec<Dead>) -> Vec<Dead> {
-    proved_by(request, known, dead, &|values, dead: &[Dead]| without(values, &paths(dead)))
+    proved_apart(request, known, dead, &|values, dead: &[Dead]| without(values, &paths(dead)))
 }
 
 /// The same of defaults of the charts, which a null above them takes away; `all` are all
@@ -244,11 +249,32 @@ pub(crate) fn proved_defaults(
     dead: Vec<Dead>,
 ) -> Vec<Dead> {
     let request = RenderRequest { skip_schema_validation: true, ..request.clone() };
-    proved_by(&request, known, dead, &|values, dead: &[Dead]| hiding(Some(values), all, &paths(dead)))
+    proved_apart(&request, known, dead, &|values, dead: &[Dead]| hiding(Some(values), all, &paths(dead)))
+}
+
+/// Those that only a render tells are proved apart from the others: one of them that counts would
+/// have all of these rendered one by one.
+fn proved_apart(
+    request: &RenderRequest<'_>,
+    known: Option<&Digest>,
+    dead: Vec<Dead>,
+    lacking: &dyn Fn(&Value, &[Dead]) -> Value,
+) -> Vec<Dead> {
+    let (fills, others) = dead.into_iter().partition(Dead::fills);
+    let mut found = proved_by(request, known, others, lacking, Unrendered::Stand);
+    found.extend(proved_by(request, known, fills, lacking, Unrendered::Fall));
+    found
 }
 
 fn paths(dead: &[Dead]) -> Vec<&[Arc<str>]> {
     dead.iter().map(|dead| &*dead.path).collect()
+}
+
+/// What becomes of things to be proved where the chart makes nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unrendered {
+    Stand,
+    Fall,
 }
 
 /// Those of some things without which the same is made; `lacking` takes some from the values.
@@ -257,6 +283,7 @@ pub(super) fn proved_by<T>(
     known: Option<&Digest>,
     dead: Vec<T>,
     lacking: &dyn Fn(&Value, &[T]) -> Value,
+    unrendered: Unrendered,
 ) -> Vec<T> {
     if dead.is_empty() {
         return dead;
@@ -265,7 +292,7 @@ pub(super) fn proved_by<T>(
     let with =
         || with.get_or_init(|| render_with_digest(&RenderRequest { keep: Keep::Text, ..request.clone() }));
     if known.is_none() && matches!(with(), Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
-        return dead;
+        return if unrendered == Unrendered::Stand { dead } else { Vec::new() };
     }
     let known = known.or_else(|| with().as_ref().ok().and_then(|with| with.digest.as_ref()));
     let is_same = |dead: &[T]| {

@@ -1,5 +1,5 @@
-//! What a condition says of the type of a value: where that is a scalar, nothing below it
-//! is read, whatever is done with it.
+//! What a condition says of a value: where that is a scalar, nothing below it is read,
+//! whatever is done with it; where it is one of a few texts, it names these keys alone.
 
 use crate::lang::template::ast::{Branch, Command, Pipe, Term, TermKind};
 use std::sync::Arc;
@@ -63,6 +63,59 @@ impl Scalars {
             TermKind::Variable(names) => self.of_variables.push(Arc::from(&names[..])),
             _ => {}
         }
+    }
+}
+
+/// A variable that is one of some texts where a condition is true.
+pub(super) enum OneOf<'t> {
+    /// One of these terms: `eq $key "a" "b"`.
+    Terms(&'t Arc<str>, &'t [Term]),
+    /// One of the elements of a list: `has $key $list`.
+    Elements(&'t Arc<str>, &'t Term),
+}
+
+/// What the condition of an `if` says so; nothing of variables that its list assigns to.
+pub(super) fn one_of(branch: &Branch) -> Vec<OneOf<'_>> {
+    let mut found = Vec::new();
+    one_of_pipe(&branch.pipe, &mut found);
+    found.retain(|one| {
+        let (OneOf::Terms(name, _) | OneOf::Elements(name, _)) = one;
+        !branch.assigns.iter().any(|own| own == *name)
+    });
+    found
+}
+
+/// As deep as actions are nested.
+fn one_of_pipe<'t>(of: &'t Pipe, found: &mut Vec<OneOf<'t>>) {
+    let [only] = &*of.commands else { return };
+    let Some((first, args)) = only.terms.split_first() else { return };
+    match (&first.kind, args) {
+        (TermKind::Pipe(inner), []) => one_of_pipe(inner, found),
+        (TermKind::Identifier(of), args) if of.name == "and" => {
+            for arg in args {
+                if let TermKind::Pipe(inner) = &arg.kind {
+                    one_of_pipe(inner, found);
+                }
+            }
+        }
+        (TermKind::Identifier(of), [value, texts @ ..]) if of.name == "eq" => {
+            found.extend(variable(value).map(|name| OneOf::Terms(name, texts)));
+            if let [text] = texts {
+                found.extend(variable(text).map(|name| OneOf::Terms(name, std::slice::from_ref(value))));
+            }
+        }
+        (TermKind::Identifier(of), [value, list]) if of.name == "has" => {
+            found.extend(variable(value).map(|name| OneOf::Elements(name, list)));
+        }
+        _ => {}
+    }
+}
+
+/// The variable that a term is, without fields.
+fn variable(term: &Term) -> Option<&Arc<str>> {
+    match &term.kind {
+        TermKind::Variable(names) => names.first().filter(|_| names.len() == 1),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 mod pipes;
 
 use super::clock::Cell;
-use super::guards::Scalars;
+use super::guards::{OneOf, Scalars, one_of};
 use super::heap::{Atom, Heap, Site, Val};
 use super::look_ups::LookUps;
 use super::marks::Marks;
@@ -455,7 +455,12 @@ impl<'p> ReadsWalk<'p> {
         if !value.is_nil() {
             match is_with {
                 true => self.where_scalar(self.scalars.without_dot(), &branch.list, &value),
-                false => self.where_scalar(self.scalars.clone().and(is), &branch.list, dot),
+                false => {
+                    let before = self.vars.len();
+                    self.narrow(branch, dot);
+                    self.where_scalar(self.scalars.clone().and(is), &branch.list, dot);
+                    self.vars.truncate(before);
+                }
             }
         }
         let after = std::mem::replace(&mut self.words, before);
@@ -465,6 +470,25 @@ impl<'p> ReadsWalk<'p> {
         self.either(after);
         self.branches -= 1;
         self.vars.truncate(mark);
+    }
+
+    /// Declares variables anew that are one of some texts where a condition is true.
+    fn narrow(&mut self, branch: &Branch, dot: &Val) {
+        for one in one_of(branch) {
+            let (name, texts) = match one {
+                OneOf::Terms(name, terms) => {
+                    (name, terms.iter().fold(Val::default(), |all, term| all.with(&self.term(term, dot))))
+                }
+                OneOf::Elements(name, list) => {
+                    let list = self.term(list, dot);
+                    let [Atom::Made(_)] = list.0[..] else { continue };
+                    (name, self.elements(&list))
+                }
+            };
+            if !texts.0.is_empty() && texts.0.iter().all(|atom| matches!(atom, Atom::Lit(_))) {
+                self.vars.push(name.clone(), (texts, self.branches));
+            }
+        }
     }
 
     /// Runs a list where some terms are scalars.

@@ -112,7 +112,7 @@ impl ReadsWalk<'_> {
         val.0.iter().any(|atom| matches!(atom, Atom::Input(part) if is_root(*part)))
     }
 
-    fn term(&mut self, term: &Term, dot: &Val) -> Val {
+    pub(super) fn term(&mut self, term: &Term, dot: &Val) -> Val {
         self.steps += 1;
         if !self.scalars.is_empty() && self.scalars.holds(term) {
             let scalars = std::mem::take(&mut self.scalars);
