@@ -166,12 +166,16 @@ fn parsed(parts: &[Part<'_>], parser: &TemplateParser, name: &str, file: &ChartF
 
 fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Readers> {
     let parser = line.template_parser();
-    let (mut templates, mut runs) = (Vec::new(), Vec::new());
+    let (mut templates, mut runs, mut broken) = (Vec::new(), Vec::new(), Vec::new());
     for (name, index, file) in named(parts) {
         let parsed = parsed(parts, &parser, &name, file)?;
-        // Helm refuses the chart, and what it would read nobody knows.
         if parsed.is_broken() {
-            return None;
+            // Others may include what it was to define, and that may read anything.
+            if is_partial(&file.name) || file.text().is_none_or(|text| text.contains("define")) {
+                return None;
+            }
+            broken.push(index);
+            continue;
         }
         templates.push(parsed);
         if !is_partial(&file.name) {
@@ -180,7 +184,7 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
     }
     let files = parts.iter().map(|part| template_files(part.chart)).collect();
     let roots = parts.iter().enumerate().map(|(index, part)| root(parts, index, part)).collect();
-    let program = Program { templates, roots, runs, texts, files };
+    let program = Program { templates, roots, runs, broken, texts, files };
     let reads = crate::lang::template::with_stack(|| reads::reads(&program))??;
     let scopes = parts.iter().map(|part| part.path.clone()).collect();
     Some(Readers { reads, scopes, switches: switches(parts) })

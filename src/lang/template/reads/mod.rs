@@ -57,6 +57,8 @@ pub(crate) struct Program<'p> {
     pub roots: Vec<DataShape>,
     /// The templates that are run, with the number of what they are given.
     pub runs: Vec<(Arc<str>, usize)>,
+    /// What templates are given that can't be parsed: nobody knows what they would read of it.
+    pub broken: Vec<usize>,
     /// Texts of the input that are templates themselves.
     pub texts: &'p [Arc<str>],
     /// Texts of files that are templates, by their paths.

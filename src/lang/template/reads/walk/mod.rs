@@ -133,6 +133,9 @@ impl<'p> ReadsWalk<'p> {
                 self.heap.set(self.roots[index], key, &val);
             }
         }
+        for root in &self.program.broken {
+            self.read_whole(&Val::one(Atom::Made(self.roots[*root])));
+        }
         loop {
             self.round += 1;
             let before = self.heap.clock.now();
