@@ -61,20 +61,30 @@ pub(super) fn check(
             })
         },
     );
+    joined(AllNoted { documents, objects, clusters }, patches, repository, memo.is_some())
+}
+
+/// All that came of the rules in one, and what came of each subject, if that is to be kept.
+fn joined(
+    noted: AllNoted,
+    patches: Vec<Checked>,
+    repository: Vec<Checked>,
+    is_kept: bool,
+) -> (Checked, AllNoted) {
     let mut all = Checked::default();
-    let mut noted = AllNoted::default();
-    if memo.is_some() {
-        documents.iter().chain(&objects).for_each(|one| one.tell(&mut all));
+    let mut kept = AllNoted::default();
+    if is_kept {
+        noted.documents.iter().chain(&noted.objects).for_each(|one| one.tell(&mut all));
         patches.into_iter().for_each(|one| all.append(one));
-        clusters.iter().for_each(|one| one.tell(&mut all));
-        noted = AllNoted { documents, objects, clusters };
+        noted.clusters.iter().for_each(|one| one.tell(&mut all));
+        kept = noted;
     } else {
-        documents.into_iter().chain(objects).for_each(|one| one.give(&mut all));
+        noted.documents.into_iter().chain(noted.objects).for_each(|one| one.give(&mut all));
         patches.into_iter().for_each(|one| all.append(one));
-        clusters.into_iter().for_each(|one| one.give(&mut all));
+        noted.clusters.into_iter().for_each(|one| one.give(&mut all));
     }
     repository.into_iter().for_each(|one| all.append(one));
-    (all, noted)
+    (all, kept)
 }
 
 /// The rules by what they look at, and what is kept of an earlier run.

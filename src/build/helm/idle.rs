@@ -224,7 +224,7 @@ pub(crate) fn idle(
         let all: Vec<&[Arc<str>]> = idle.iter().flat_map(|idle| &idle.all).map(|path| &**path).collect();
         without(values, &all)
     };
-    proved_by(request, known, found, &lacking, Unrendered::Stand)
+    proved_by(request, known, found, &lacking, Unrendered::Proved)
 }
 
 /// Where values were written. They are no deeper than the reader of YAML lets them be.

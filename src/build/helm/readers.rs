@@ -130,6 +130,10 @@ impl Readers {
             let states = own.iter().fold(self.reads.start(), |states, key| {
                 self.reads.down(&states, &Seg::Key(key.clone()), has)
             });
+            // All of its values are read, and so are its globals.
+            if self.reads.is_whole(&states, GLOBAL) {
+                all.and(&states);
+            }
             all.and(&self.reads.down(&states, &Seg::Key(GLOBAL.into()), has));
         }
         Some(all)

@@ -171,7 +171,8 @@ fn readers(parts: &[Part<'_>], texts: &[Arc<str>], line: HelmLine) -> Option<Rea
         let parsed = parsed(parts, &parser, &name, file)?;
         if parsed.is_broken() {
             // Others may include what it was to define, and that may read anything.
-            if is_partial(&file.name) || file.text().is_none_or(|text| text.contains("define")) {
+            let defines = |text: &str| text.contains("define") || text.contains("block");
+            if is_partial(&file.name) || file.text().is_none_or(defines) {
                 return None;
             }
             broken.push(index);
@@ -265,8 +266,8 @@ fn proved_apart(
     lacking: &dyn Fn(&Value, &[Dead]) -> Value,
 ) -> Vec<Dead> {
     let (fills, others) = dead.into_iter().partition(Dead::fills);
-    let mut found = proved_by(request, known, others, lacking, Unrendered::Stand);
-    found.extend(proved_by(request, known, fills, lacking, Unrendered::Fall));
+    let mut found = proved_by(request, known, others, lacking, Unrendered::Proved);
+    found.extend(proved_by(request, known, fills, lacking, Unrendered::Unproved));
     found
 }
 
@@ -274,11 +275,13 @@ fn paths(dead: &[Dead]) -> Vec<&[Arc<str>]> {
     dead.iter().map(|dead| &*dead.path).collect()
 }
 
-/// What becomes of things to be proved where the chart makes nothing.
+/// What is said of things to be proved where the chart makes nothing with them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unrendered {
-    Stand,
-    Fall,
+    /// All are taken as proved.
+    Proved,
+    /// None is.
+    Unproved,
 }
 
 /// Those of some things without which the same is made; `lacking` takes some from the values.
@@ -296,7 +299,7 @@ pub(super) fn proved_by<T>(
     let with =
         || with.get_or_init(|| render_with_digest(&RenderRequest { keep: Keep::Text, ..request.clone() }));
     if known.is_none() && matches!(with(), Err(RenderError::Refused(refusal)) if refusal.faults.is_empty()) {
-        return if unrendered == Unrendered::Stand { dead } else { Vec::new() };
+        return if unrendered == Unrendered::Proved { dead } else { Vec::new() };
     }
     let known = known.or_else(|| with().as_ref().ok().and_then(|with| with.digest.as_ref()));
     let is_same = |dead: &[T]| {

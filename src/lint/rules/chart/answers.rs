@@ -19,6 +19,9 @@ pub(crate) fn find(world: &World, rules: &[&'static Rule]) {
         idle: is_asked(&value_without_effect::RULE),
         culprit: is_asked(&chart_fails::RULE),
     };
+    if !asked.unread && !asked.idle && !asked.culprit {
+        return;
+    }
     // The thread that brings them takes the last one first, and others take the first.
     rayon::scope(|scope| {
         for of_chart in by_chart(world) {
