@@ -21,6 +21,7 @@ use crate::lang::yaml::{Location, NodeRef, Source, Stream};
 use crate::model::ObjectId;
 use crate::model::references::{Reference, references};
 use crate::simulate::suspend::{Suspension, suspension};
+use crate::world::left_out::{LeftOut, Listings};
 use crate::world::schemas::is_whole;
 use crate::world::scripts::Scripts;
 use crate::world::versions::Settings;
@@ -49,6 +50,7 @@ pub struct Context<'a> {
     by_hand: OnceLock<ByHand>,
     scripts: OnceLock<Scripts>,
     unlisted: OnceLock<Vec<Unlisted>>,
+    listings: Mutex<Listings>,
     /// By where the Kustomization is.
     variables: Mutex<FxHashMap<usize, Arc<Words<String>>>>,
     /// Those of each effective object: a dozen rules ask for them.
@@ -74,6 +76,7 @@ impl<'a> Context<'a> {
             by_hand: OnceLock::new(),
             scripts: OnceLock::new(),
             unlisted: OnceLock::new(),
+            listings: Mutex::default(),
             variables,
             references,
         }
@@ -127,6 +130,11 @@ impl<'a> Context<'a> {
     /// The files that their kustomizations leave out. Looked up once, on first use.
     pub(crate) fn unlisted(&self) -> &[Unlisted] {
         self.unlisted.get_or_init(|| unlisted(self.world, self.by_hand()))
+    }
+
+    /// The kustomization that leaves out a file which no cluster applies.
+    pub(crate) fn left_out(&self, path: &str) -> Option<LeftOut> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner).left_out(self.snapshot, path)
     }
 
     /// The variables that a Kustomization of this world states, any of which each of its

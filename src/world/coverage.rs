@@ -2,10 +2,10 @@
 //! were followed, and why the others were not.
 
 use super::entry::is_archive;
+use super::left_out::{LeftOut, Listings};
 use super::{Applied, Outcome, Unsettled, World};
-use crate::build::kustomize::FILE_NAMES;
-use crate::files::{File, Snapshot};
-use crate::lang::yaml::{FilePath, Location, NodeRef};
+use crate::files::Snapshot;
+use crate::lang::yaml::{FilePath, Location};
 use crate::model::{Certainty, ObjectId, kinds};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,52 +85,15 @@ impl Unapplied {
             self.archived += 1;
             return;
         }
-        let mut child = path;
-        while let Some((directory, name)) = child.rsplit_once('/') {
-            let near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
-            let near = near.into_iter().find_map(|at| Some((snapshot.file(&at)?, at)));
-            if let Some((file, at)) = near {
-                let listing = entries.entry(at.clone()).or_insert_with(|| entries_of(snapshot, file));
-                match listing.get(name).copied() {
-                    Some(true) => {}
-                    Some(false) => return self.commented_out += 1,
-                    None => {
-                        self.unlisted += 1;
-                        self.could_list.insert(at);
-                        return;
-                    }
-                }
+        match entries.left_out(snapshot, path) {
+            Some(LeftOut { comment: Some(_), .. }) => self.commented_out += 1,
+            Some(LeftOut { kustomization, .. }) => {
+                self.unlisted += 1;
+                self.could_list.insert(kustomization);
             }
-            child = directory;
+            None => {}
         }
     }
-}
-
-/// What the kustomizations of some paths list.
-type Listings = FxHashMap<String, FxHashMap<String, bool>>;
-
-/// The files and directories beside a kustomization that a list of it names, with `false`
-/// for those that stand in a comment alone.
-fn entries_of(snapshot: &Snapshot, file: &File) -> FxHashMap<String, bool> {
-    let first = |path: &str| path.trim_start_matches("./").split('/').next().unwrap_or_default().to_owned();
-    let mut entries = FxHashMap::default();
-    let text = snapshot.stream(file).map_or("", |stream| &stream.text);
-    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
-        let entry = line.trim_start_matches('#').trim_start().strip_prefix('-');
-        if let Some(entry) = entry.and_then(|entry| entry.split(" #").next()) {
-            entries.entry(first(entry.trim().trim_matches(['"', '\'']))).or_insert(false);
-        }
-    }
-    let Some(source) = snapshot.sources(file).first() else { return entries };
-    let root = source.root();
-    for item in root.get_ref().entries().flat_map(|list| list.value.items()) {
-        // Generators have lists of their own.
-        let inner = item.entries().flat_map(|list| list.value.items());
-        for name in std::iter::once(item).chain(inner).filter_map(NodeRef::as_str) {
-            entries.insert(first(&name), true);
-        }
-    }
-    entries
 }
 
 impl World {

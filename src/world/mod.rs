@@ -21,6 +21,7 @@ pub(crate) mod helm_charts;
 mod index;
 mod instance;
 mod inventory;
+pub(crate) mod left_out;
 pub(crate) mod named;
 pub(crate) mod namespaces;
 mod overlays;
@@ -89,7 +90,7 @@ pub struct World {
 }
 
 /// Namespaces by name and kind.
-type UnappliedNames = FxHashMap<Arc<str>, FxHashMap<Arc<str>, FxHashSet<Arc<str>>>>;
+type UnappliedNames = FxHashMap<Arc<str>, FxHashMap<Arc<str>, FxHashMap<Arc<str>, u32>>>;
 
 /// An object as Flux would apply it.
 #[derive(Debug)]
@@ -407,17 +408,30 @@ impl World {
     /// Whether one of them has this kind and name, and the namespace or none.
     pub(crate) fn is_unapplied(&self, kind: &str, namespace: Option<&str>, name: &str) -> bool {
         let namespaces = self.unapplied_in(kind, name);
-        namespaces.is_some_and(|known| known.contains("") || known.contains(namespace.unwrap_or("")))
+        namespaces.is_some_and(|known| known.contains_key("") || known.contains_key(namespace.unwrap_or("")))
     }
 
-    /// The namespaces of those of a kind and name, an empty one for none.
-    pub(crate) fn unapplied_in(&self, kind: &str, name: &str) -> Option<&FxHashSet<Arc<str>>> {
+    /// One of them by its name: in that namespace, or written without one.
+    pub(crate) fn unapplied(&self, wanted: Name<'_>) -> Option<&Object> {
+        let namespaces = self.unapplied_in(wanted.kind, wanted.name)?;
+        let at = namespaces.get(wanted.namespace.unwrap_or("")).or_else(|| namespaces.get(""))?;
+        let object = &self.snapshot.objects()[*at as usize];
+        (object.id.group() == wanted.group && !self.is_excluded(&object.source.file)).then_some(object)
+    }
+
+    /// Those of a kind and name by their namespaces, an empty one for none: one of each, as it is
+    /// counted among the objects of the snapshot, and none that was put aside where there is another.
+    pub(crate) fn unapplied_in(&self, kind: &str, name: &str) -> Option<&FxHashMap<Arc<str>, u32>> {
         let names = self.unapplied.get_or_init(|| {
             let mut names = UnappliedNames::default();
-            for object in self.orphans() {
-                let ObjectId { kind, namespace, name, .. } = &object.id;
+            let (aside, others): (Vec<u32>, Vec<u32>) = self
+                .orphans
+                .iter()
+                .partition(|index| entry::is_archive(self.snapshot.objects()[**index as usize].path()));
+            for index in others.into_iter().chain(aside) {
+                let ObjectId { kind, namespace, name, .. } = &self.snapshot.objects()[index as usize].id;
                 let of_kind = names.entry(name.clone()).or_default().entry(kind.clone()).or_default();
-                of_kind.insert(namespace.clone().unwrap_or_default());
+                of_kind.entry(namespace.clone().unwrap_or_default()).or_insert(index);
             }
             names
         });

@@ -10,8 +10,9 @@ use crate::lint::workloads::{self, NamedObject as Like, TargetState};
 use crate::lint::{Check, ClusterView, Finding, FixAvailability, Group, Level, Reporter, Rule};
 use crate::model::kinds;
 use crate::model::references::{Reference, Role};
-use crate::model::{Called, Name, ObjectId, Unchecked};
+use crate::model::{Called, Name, Object, ObjectId, Unchecked};
 use crate::simulate::suspend::suspension;
+use crate::world::left_out::LeftOut;
 use crate::world::{
     Applied, ApplyTarget, Cluster, Effective, Lookup, UnseenMaker, UnseenMakerKind, source_of,
 };
@@ -251,12 +252,41 @@ fn help_by_name(
                 finding.related(near.object.id.to_string(), place);
             }
         }
-        (None, None) => {
-            let (kind, wanted) = (&absent.reference.kind, absent.shown());
-            finding.help(format!("create {kind} {wanted}, or remove the reference"));
-        }
+        (None, None) if by_hand(&absent.openers, absent.reference, absent.name).is_some() => {}
+        (None, None) => match view.beyond().world.unapplied(absent.wanted()) {
+            Some(object) => say_unapplied(finding, view, object),
+            None => {
+                let (kind, wanted) = (&absent.reference.kind, absent.shown());
+                finding.help(format!("create {kind} {wanted}, or remove the reference"));
+            }
+        },
     }
     true
+}
+
+/// Where the wanted object is written, though no cluster applies it, and why none does.
+fn say_unapplied(finding: &mut Finding, view: &ClusterView<'_>, object: &Object) {
+    let (path, id) = (object.path(), &object.id);
+    let mut why = format!("; it is written in {path}, which no cluster applies");
+    let mut help = "list that file in a kustomization of the cluster, or remove the reference".to_owned();
+    if let Some(place) = object.node.get_ref().location_at("/metadata/name") {
+        finding.related(id.to_string(), place);
+    }
+    if let Some(LeftOut { kustomization, entry, comment }) = view.beyond().left_out(path) {
+        help = match &comment {
+            Some(_) => format!("take `{entry}` out of its comment, or remove the reference"),
+            None => format!("add `{entry}` to that kustomization, or remove the reference"),
+        };
+        why.push_str(&match &comment {
+            Some(_) => format!(": `{entry}` is commented out in {kustomization}"),
+            None => format!(": {kustomization} doesn't list `{entry}`"),
+        });
+        if let Some(place) = comment {
+            finding.related("commented out", place);
+        }
+    }
+    finding.why.push_str(&why);
+    finding.help(help);
 }
 
 /// What else has that name, and who may make the wanted object all the same.
