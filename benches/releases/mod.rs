@@ -71,6 +71,7 @@ pub(crate) fn printed(
         version_suffix: None,
         keep,
         threads,
+        work: None,
     };
     let printed = Printed { include_crds: true, ..Printed::default() };
     render(&request).ok()?.print(&printed, LINE).ok()

@@ -277,6 +277,7 @@ fn print(
         version_suffix: None,
         keep: if arguments.origin { Keep::Origins } else { Keep::Text },
         threads,
+        work: None,
     };
     let places = TemplatePlaces { chart: &chart, given: &inputs.given, files: OnceCell::new() };
     let rendered = render(&request).map_err(|error| places.told(error))?;

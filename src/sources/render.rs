@@ -369,6 +369,7 @@ impl Rendered {
             keep: helm::Keep::Text,
             // Other releases are rendered beside it.
             threads: 1,
+            work: None,
         }
     }
 
@@ -583,6 +584,7 @@ impl Wish<'_> {
             keep: helm::Keep::Branches,
             // Other releases are rendered beside it.
             threads: 1,
+            work: None,
         }
     }
 

@@ -709,3 +709,22 @@ fn what_a_target_path_sets_is_what_helm_controller_sets() {
         assert_eq!(values(&scratch), expected, "{path} {text}");
     }
 }
+
+/// A chart that takes long is not rendered without each of its values to find the one that it
+/// fails on: the search ends with the steps that it may take.
+#[test]
+fn the_search_for_what_a_chart_fails_on_is_bounded() {
+    for (rounds, culprit) in [(1_000, "/spec/values/last"), (400_000, "")] {
+        let keys: String = (0..40).map(|index| format!("key{index}: 1, ")).collect();
+        let scratch = fleet(&format!("  values: {{{keys}last: x}}\n"), "");
+        let reads = "{{ range $key, $value := .Values }}{{ $key }}: {{ $value }}\n{{ end }}";
+        let fails = format!(
+            "{{{{ range until {rounds} }}}}{{{{ end }}}}{{{{ if .Values.last }}}}{{{{ fail \"no\" }}}}{{{{ end }}}}\n"
+        );
+        scratch.write("charts/web/templates/fails.yaml", format!("{fails}{reads}").as_bytes());
+        let run = scratch.forebay(&["lint", "--select", "chart-fails", "--format", "json"]);
+        let findings = run.json()["findings"].clone();
+        assert_eq!(findings.as_array().map(Vec::len), Some(1), "{findings:#}");
+        assert_eq!(findings[0]["path"].as_str().unwrap_or_default(), culprit, "{rounds}: {findings:#}");
+    }
+}

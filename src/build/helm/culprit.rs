@@ -3,13 +3,15 @@
 use super::readers::{Path, Readers};
 use super::reads::without;
 use super::value::{Kind, Map, Value};
-use super::{Keep, RenderRequest, coalesced, render};
+use super::{Keep, RenderRequest, Work, coalesced, render};
 use crate::lang::text::nearest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Renders that are tried for one release, of each kind.
 const TRIED: usize = 100;
+/// Steps of templates that all of these may take: half a second.
+const STEPS: u64 = 5_000_000;
 
 /// The value that a release fails on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(crate) struct Culprit {
 /// is the cause, or, of a value that is missing, what lacks it. `None` where there is none,
 /// or none found in time.
 pub(crate) fn culprit(request: &RenderRequest<'_>, readers: Option<&Readers>) -> Option<Culprit> {
+    let work = Work::new(STEPS);
+    let request = &RenderRequest { work: Some(&work), ..request.clone() };
     let known = coalesced(request).ok();
     let misspelt = known.and_then(|known| misspelt(request, &known, readers));
     misspelt.or_else(|| Some(Culprit { path: in_the_way(request)?, meant: None }))

@@ -79,8 +79,8 @@ pub(crate) use value::merge_into;
 pub use value::{Kind, Map, Value, merge_maps};
 
 use crate::lang::template::{
-    Engine, EngineRun, Libraries, OutputPart, Place, TemplateFailure, TemplateParser, TraceSource, helm,
-    not_utf8, with_stack, with_stack_beside,
+    Bound, Engine, EngineRun, Libraries, Limits, OutputPart, Place, TemplateFailure, TemplateParser,
+    TraceSource, helm, not_utf8, with_stack, with_stack_beside,
 };
 use crate::lang::yaml::Origin;
 use coalesce::Coalescing;
@@ -89,7 +89,7 @@ use error::refuse;
 use objects::{ChartScope, ObjectMaker};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What a chart is rendered for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -128,6 +128,29 @@ pub struct RenderRequest<'r> {
     pub keep: Keep,
     /// Threads that may work on it: a second one parses templates.
     pub threads: usize,
+    /// What it may take of the work that several renders share.
+    pub work: Option<&'r Work>,
+}
+
+/// The steps of templates that several renders may take together: a chart that takes seconds to
+/// render would be rendered a hundred times to find out why it fails.
+#[derive(Debug)]
+pub struct Work {
+    left: AtomicU64,
+}
+
+impl Work {
+    fn new(steps: u64) -> Work {
+        Work { left: steps.into() }
+    }
+
+    fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, steps: u64) {
+        self.left.store(self.left().saturating_sub(steps), Ordering::Relaxed);
+    }
 }
 
 /// What is kept of a run besides what it makes.
@@ -235,6 +258,9 @@ pub(crate) fn render_unless(
     known: Option<&Digest>,
 ) -> Result<Option<RenderedChart>, RenderError> {
     let line = request.helm.line;
+    if request.work.is_some_and(|work| work.left() == 0) {
+        return Err(Bound::Steps(Limits::default().steps).into());
+    }
     if request.chart.metadata.api_version == "v3" && line != HelmLine::V3_17 {
         return refuse("invalid chart apiVersion");
     }
@@ -260,7 +286,9 @@ pub(crate) fn render_unless(
         warnings.extend(checked.warnings.drain(..).map(Warning::new));
         checked.refusal().map_or(Ok(()), Err)?;
         check_cluster(&chart, request)?;
-        let (mut rendered, written, scopes) = run(request, &chart, &values, &mut engine, &templates)?;
+        let ran = run(request, &chart, &values, &mut engine, &templates);
+        request.work.inspect(|work| work.take(engine.steps()));
+        let (mut rendered, written, scopes) = ran?;
         if known.is_some() || request.keep != Keep::Text {
             rendered.digest = Some(digest(&written, &rendered.crds));
         }
@@ -399,7 +427,10 @@ const TEMPLATES: usize = 100 << 20;
 /// What the templates of a release run in.
 fn engine_for(request: &RenderRequest<'_>) -> Engine {
     let line = request.helm.line;
+    let limits = Limits::default();
+    let steps = request.work.map_or(limits.steps, |work| limits.steps.min(work.left()));
     Engine::new(&EngineRun {
+        limits: Limits { steps, ..limits },
         origins: request.keep != Keep::Text,
         questions: request.keep.has_questions(),
         without: line.unknown_functions(),

@@ -9,7 +9,7 @@ use super::dependencies::in_range;
 use super::error::RenderError;
 use super::readers::{Dead, Path, Readers};
 use super::value::{Kind, Map, Value};
-use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, render_unless, render_with_digest};
+use super::{Digest, HelmLine, Keep, RenderRequest, RenderedChart, Work, render_unless, render_with_digest};
 use crate::lang::template::reads::{self, DataShape, Program};
 use crate::lang::template::{Parsed, TemplateParser, helm};
 use base64::Engine as _;
@@ -23,6 +23,8 @@ use std::sync::Arc;
 const TEXTS: usize = 2_000;
 /// Dead values of one release that are proved one by one.
 const PROVED: usize = 40;
+/// Steps of templates that the renders for it may take.
+const STEPS: u64 = 20_000_000;
 
 /// A chart of the tree with its place in the values.
 struct Part<'c> {
@@ -302,9 +304,11 @@ pub(super) fn proved_by<T>(
         return if unrendered == Unrendered::Proved { dead } else { Vec::new() };
     }
     let known = known.or_else(|| with().as_ref().ok().and_then(|with| with.digest.as_ref()));
+    let work = Work::new(STEPS);
     let is_same = |dead: &[T]| {
         let values = lacking(request.values, dead);
-        let request = RenderRequest { values: &values, keep: Keep::Text, ..request.clone() };
+        let request =
+            RenderRequest { values: &values, keep: Keep::Text, work: Some(&work), ..request.clone() };
         match render_unless(&request, known) {
             Ok(None) => true,
             Ok(Some(other)) => is_same(with(), &Ok(other)),

@@ -73,6 +73,7 @@ impl Template {
             version_suffix: None,
             keep: Keep::Text,
             threads: 2,
+            work: None,
         };
         let rendered = render(&request)?;
         warnings.extend(rendered.warnings.iter().map(|warning| warning.message.clone()));
