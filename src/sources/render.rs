@@ -212,14 +212,11 @@ impl Rendering {
         Some((Arc::as_ptr(chart) as usize, chart.template_bytes()))
     }
 
-    /// Finds what the chart's templates can read whatever the values are, where that decides
-    /// anything; whether it does.
-    pub(crate) fn follow(&self) -> bool {
-        let of = self.of.as_ref().filter(|of| !of.reads_all());
-        if let Some(of) = of {
+    /// Finds what the chart's templates can read whatever the values are.
+    pub(crate) fn follow(&self) {
+        if let Some(of) = &self.of {
             of.chart.readers(None, of.helm.line);
         }
-        of.is_some()
     }
 
     /// Whether its templates refuse: of what a schema refuses the value is known.
@@ -377,20 +374,10 @@ impl Rendered {
         self.run.as_ref()?.written.as_ref()
     }
 
-    /// Whether the run read each value that was given, so that none is dead, whatever its
-    /// templates can read.
-    fn reads_all(&self) -> bool {
-        let is_all = |run: &ChartRun| run.touched.is_all(&self.values);
-        self.values_files.is_empty() && self.run.as_ref().is_some_and(is_all)
-    }
-
     /// What nothing reads. To follow the templates takes as long as many renders: for the texts
     /// of these values only where something is dead without them, for with them templates read
     /// more.
     fn unread(&self) -> Unread {
-        if self.reads_all() {
-            return Unread { is_followed: true, ..Unread::default() };
-        }
         let request = self.request();
         let coalesced = helm::coalesced(&request).ok();
         let dead = |readers: &Option<Arc<Readers>>| match (readers, &coalesced) {

@@ -166,7 +166,7 @@ impl RenderedChart {
 impl Touched {
     /// Whether something came of each of a release's values, or each was asked. What two keys
     /// share by an anchor may be read by one of them only.
-    pub(crate) fn is_all(&self, values: &Value) -> bool {
+    fn is_all(&self, values: &Value) -> bool {
         self.is_all_once(values, &mut FxHashSet::default())
     }
 

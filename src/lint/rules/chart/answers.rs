@@ -27,8 +27,8 @@ pub(crate) fn find(world: &World, rules: &[&'static Rule]) {
         for of_chart in by_chart(world) {
             scope.spawn(move |scope| {
                 // It is found once for each chart, and others would wait for it.
-                if asked.unread || asked.idle {
-                    of_chart.iter().any(|rendering| rendering.follow());
+                if let Some(first) = of_chart.first().filter(|_| asked.unread || asked.idle) {
+                    first.follow();
                 }
                 of_chart.into_iter().for_each(|rendering| scope.spawn(move |_| asked.ask(rendering)));
             });
