@@ -710,6 +710,18 @@ fn what_a_target_path_sets_is_what_helm_controller_sets() {
     }
 }
 
+/// A condition that looks at a map reads what is in it, as the trace of a render has it; the key
+/// that nothing names is dead all the same.
+#[test]
+fn a_key_in_a_map_that_a_condition_asked_is_dead_all_the_same() {
+    let scratch = fleet("  values: {update: {surge: 1, maxSurge: 2}}\n", "");
+    let text = "{{ with .Values.update }}a: {{ .surge }}{{ end }}\n";
+    scratch.write("charts/web/templates/settings.yaml", text.as_bytes());
+    let at = "/spec/values/update/maxSurge";
+    let told = ["unknown-chart-value", "warning", at, "clusters/a/web.yaml", "maxSurge"];
+    assert_eq!(unread(&scratch, &[]), [told.map(str::to_owned)]);
+}
+
 /// A chart that takes long is not rendered without each of its values to find the one that it
 /// fails on: the search ends with the steps that it may take.
 #[test]
