@@ -710,18 +710,6 @@ fn what_a_target_path_sets_is_what_helm_controller_sets() {
     }
 }
 
-/// What a condition asked hangs on the only key of a map, so that a trace has it as read; it is dead
-/// all the same where no template names it, and the same is made without it.
-#[test]
-fn the_only_key_of_a_map_that_a_condition_asked_is_dead_all_the_same() {
-    let scratch = fleet("  values: {update: {maxSurge: 2}}\n", "");
-    let text = "{{ with .Values.update }}{{ with .surge }}a: {{ . }}{{ end }}{{ end }}\n";
-    scratch.write("charts/web/templates/settings.yaml", text.as_bytes());
-    let at = "/spec/values/update/maxSurge";
-    let told = ["unknown-chart-value", "warning", at, "clusters/a/web.yaml", "maxSurge"];
-    assert_eq!(unread(&scratch, &[]), [told.map(str::to_owned)]);
-}
-
 /// A chart that takes long is not rendered without each of its values to find the one that it
 /// fails on: the search ends with the steps that it may take.
 #[test]
