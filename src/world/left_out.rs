@@ -34,8 +34,8 @@ impl Listings {
     pub(crate) fn left_out(&mut self, snapshot: &Snapshot, path: &str) -> Option<LeftOut> {
         let (mut child, mut below) = (path, path);
         while let Some((directory, name)) = child.rsplit_once('/') {
-            let near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
-            let near = near.into_iter().find_map(|at| Some((snapshot.file(&at)?, at)));
+            let mut near = FILE_NAMES.iter().map(|file| format!("{directory}/{file}"));
+            let near = near.find_map(|at| Some((snapshot.file(&at)?, at)));
             if let Some((file, at)) = near {
                 let listing = self.0.entry(at.clone()).or_insert_with(|| mentions(snapshot, file));
                 let (entry, comment) = match listing.get(name) {

@@ -89,7 +89,8 @@ pub struct World {
     pub schemas: schemas::Schemas,
 }
 
-/// Namespaces by name and kind.
+/// What nothing applies, by name, kind and namespace, as it is counted among the objects of the
+/// snapshot.
 type UnappliedNames = FxHashMap<Arc<str>, FxHashMap<Arc<str>, FxHashMap<Arc<str>, u32>>>;
 
 /// An object as Flux would apply it.
@@ -419,8 +420,8 @@ impl World {
         (object.id.group() == wanted.group && !self.is_excluded(&object.source.file)).then_some(object)
     }
 
-    /// Those of a kind and name by their namespaces, an empty one for none: one of each, as it is
-    /// counted among the objects of the snapshot, and none that was put aside where there is another.
+    /// Those of a kind and name by their namespaces, an empty one for none: one of each, and none that
+    /// was put aside where there is another.
     pub(crate) fn unapplied_in(&self, kind: &str, name: &str) -> Option<&FxHashMap<Arc<str>, u32>> {
         let names = self.unapplied.get_or_init(|| {
             let mut names = UnappliedNames::default();

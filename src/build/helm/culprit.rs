@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Renders that are tried for one release, of each kind.
 const TRIED: usize = 100;
-/// Steps of templates that all of these may take: half a second.
+/// Steps of templates that all of these may take together: a quarter of what one render may.
 const STEPS: u64 = 5_000_000;
 
 /// The value that a release fails on.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 const TEXTS: usize = 2_000;
 /// Dead values of one release that are proved one by one.
 const PROVED: usize = 40;
-/// Steps of templates that the renders for it may take.
+/// Steps of templates that the renders for it may take together.
 const STEPS: u64 = 20_000_000;
 
 /// A chart of the tree with its place in the values.
