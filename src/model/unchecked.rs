@@ -19,6 +19,8 @@ named! {
         ChangedFileOutsideClusters = "changed-file-outside-clusters",
         /// A chart that a HelmRelease means and that is neither here nor in a store.
         Chart = "chart",
+        /// A chart whose templates are too much to follow: nobody knows which values they can read.
+        ChartValues = "chart-values",
         /// A ClusterClass that a topology names and that is not in the repository.
         ClassNotHere = "class-not-here",
         /// A reference to a Cluster API object that may be made elsewhere.
@@ -144,6 +146,7 @@ impl Unchecked {
             Unchecked::ChangedFileInPartialBuild => ("changed file", " in partial build"),
             Unchecked::ChangedFileOutsideClusters => ("changed file", " outside clusters"),
             Unchecked::Chart => ("chart", ""),
+            Unchecked::ChartValues => ("release", " whose chart reads nobody knows which values"),
             Unchecked::ClassNotHere => ("class", " not here"),
             Unchecked::ClusterApiReference => ("reference", " to Cluster API objects"),
             Unchecked::ContentHash => ("content hash", ""),
@@ -220,6 +223,11 @@ const REMEDIES: [(Unchecked, &str); Unchecked::ALL.len()] = [
     (Unchecked::ChangedFileInPartialBuild, BUILD),
     (Unchecked::ChangedFileOutsideClusters, CLUSTERS),
     (Unchecked::Chart, PULL),
+    (
+        Unchecked::ChartValues,
+        "compare what `forebay chart template` prints with a value and without it: the templates of \
+         these charts are too much to follow",
+    ),
     (Unchecked::ClassNotHere, ELSEWHERE),
     (Unchecked::ClusterApiReference, ELSEWHERE),
     (Unchecked::ContentHash, "give the generator `options: {disableNameSuffixHash: true}`"),

@@ -194,6 +194,12 @@ impl Rendering {
         }
     }
 
+    /// Whether there is a chart whose templates could not be followed: nobody knows what they can
+    /// read.
+    pub(crate) fn is_unfollowed(&self) -> bool {
+        (self.of.is_some() || self.kept.is_some()) && !self.unread().is_followed
+    }
+
     /// The values that the chart reads under other values only; nothing where its templates
     /// could not be followed.
     pub(crate) fn idle(&self) -> &[Idle] {

@@ -22,6 +22,7 @@ mod chart_cases;
 #[cfg(unix)]
 mod chart_objects;
 mod chart_pull;
+mod chart_reads;
 mod chart_releases;
 #[cfg(unix)]
 mod chart_servers;

@@ -80,6 +80,11 @@ impl ReadsWalk<'_> {
 
     fn of_lists(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         match name {
+            "append" | "prepend" | "push" | "concat" | "rest" | "initial" | "reverse"
+                if let Some(list) = self.list_of(name, &args, place) =>
+            {
+                list
+            }
             "append" | "prepend" | "push" | "concat" => {
                 let made = self.heap.object_at(self.site(place.id, 0));
                 if name == "concat" {
@@ -92,7 +97,13 @@ impl ReadsWalk<'_> {
             }
             "first" | "last" => {
                 let list = args.into_iter().next().unwrap_or_default();
-                let mut found = if name == "first" { self.element(&list, 0) } else { self.elements(&list) };
+                let mut found = match name {
+                    "first" => self.element(&list, 0),
+                    _ => match self.written_list(&list).as_deref() {
+                        Some([.., last]) => last.clone(),
+                        _ => self.elements(&list),
+                    },
+                };
                 found.add(Atom::Nil);
                 found
             }
@@ -129,6 +140,34 @@ impl ReadsWalk<'_> {
         }
     }
 
+    /// A list that is made of lists that templates write themselves: what is at each index is
+    /// known. Nothing where the list made here has another length at another time.
+    fn list_of(&mut self, name: &str, args: &[Val], place: NodePlace) -> Option<Val> {
+        let first = self.written_list(args.first()?)?;
+        let elements: Vec<Val> = match (name, args) {
+            ("append" | "push", [_, item]) => [first, vec![item.clone()]].concat(),
+            ("prepend", [_, item]) => [vec![item.clone()], first].concat(),
+            ("concat", [_, others @ ..]) => {
+                let others: Option<Vec<_>> = others.iter().map(|other| self.written_list(other)).collect();
+                first.into_iter().chain(others?.into_iter().flatten()).collect()
+            }
+            ("rest", [_]) => first.into_iter().skip(1).collect(),
+            ("initial", [_]) => first.split_last()?.1.to_vec(),
+            ("reverse", [_]) => first.into_iter().rev().collect(),
+            _ => return None,
+        };
+        let made = self.heap.object_at(self.site(place.id, 0));
+        let known = self.object(made);
+        let is_new = known.fields.is_empty() && known.any.0.is_empty() && known.behind.0.is_empty();
+        if elements.is_empty() || !(is_new || known.fields.len() == elements.len()) {
+            return None;
+        }
+        for (index, element) in elements.iter().enumerate() {
+            self.heap.set(made, &index.to_string().into(), element);
+        }
+        Some(Val::one(Atom::Made(made)))
+    }
+
     /// A list of the same elements at other indices.
     fn shifted(&mut self, list: Val, place: NodePlace) -> Val {
         let (made, mut kept): (Atoms, Atoms) =
@@ -143,7 +182,7 @@ impl ReadsWalk<'_> {
         Val(kept)
     }
 
-    /// A text cut at each separator: of texts that templates write, which parts are known.
+    /// A text cut at each separator: of texts that templates write, the parts of each are known.
     fn split(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         let known = match &*args {
             [by, text] => self.literals(by).zip(self.literals(text)),
@@ -152,22 +191,11 @@ impl ReadsWalk<'_> {
         let Some((by, texts)) = known.filter(|(by, _)| by.iter().all(|by| !by.is_empty())) else {
             return self.unknown(name, &args, place);
         };
-        let made = self.heap.object_at(self.site(place.id, 0));
-        let all = by.iter().flat_map(|by| texts.iter().map(move |text| (by, text)));
-        let mut counts: Vec<usize> = all.clone().map(|(by, text)| text.split(&**by).count()).collect();
-        counts.dedup();
-        if counts.len() > 1 {
-            // Which of the last elements are there is not known.
-            self.heap.set_any(made, &Val::one(Atom::Nil));
+        let mut found = Val::default();
+        for (by, text) in by.iter().flat_map(|by| texts.iter().map(move |text| (by, text))) {
+            found.add(Atom::Made(self.heap.split(name == "split", by, text)));
         }
-        for (by, text) in all {
-            for (index, part) in text.split(&**by).enumerate() {
-                let part = Val::one(self.heap.literal(part));
-                let before = if name == "split" { "_" } else { "" };
-                self.heap.set(made, &format!("{before}{index}").into(), &part);
-            }
-        }
-        Val::one(Atom::Made(made))
+        found
     }
 
     /// Whether a list holds a value: of the keys of a map, whether it has one.

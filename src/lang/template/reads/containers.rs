@@ -14,6 +14,8 @@ const DEPTH: u32 = 24;
 const AGAIN: usize = 1;
 /// How often one thing is looked up in a round.
 const FINDS: u8 = 4;
+/// Elements of a list that is taken to pieces.
+const ELEMENTS: usize = 64;
 /// Levels of which any entry is taken, one in the other.
 const ANY: usize = 5;
 
@@ -152,6 +154,18 @@ impl ReadsWalk<'_> {
             found.join(&self.elements(&object.behind));
         }
         found
+    }
+
+    /// The elements of a list that a template writes itself, in their order, where it is nothing
+    /// else.
+    pub(super) fn written_list(&mut self, of: &Val) -> Option<Vec<Val>> {
+        let [Atom::Made(list)] = of.0[..] else { return None };
+        let list = self.object(list);
+        let is_open = !list.any.0.is_empty() || !list.behind.0.is_empty() || !list.of_loops.is_empty();
+        if is_open || list.fields.len() > ELEMENTS {
+            return None;
+        }
+        (0..list.fields.len()).map(|index| list.fields.get(&*index.to_string()).cloned()).collect()
     }
 
     /// What an entry is that was set at each key of a loop, at one of them.

@@ -182,6 +182,7 @@ pub(super) struct Heap {
     sites: FxHashMap<Site, u32>,
     text_sites: FxHashMap<Site, u32>,
     loop_sites: FxHashMap<Site, u32>,
+    splits: FxHashMap<(bool, Arc<str>, Arc<str>), u32>,
     /// For each loop, the maps of the input that it goes through.
     pub(super) loops: Vec<Vec<u32>>,
     over: FxHashMap<u32, u32>,
@@ -224,6 +225,22 @@ impl Heap {
         }
         let new = self.text();
         self.text_sites.insert(site, new);
+        new
+    }
+
+    /// The parts of a text between separators: a map as `split` makes it, or a list.
+    pub(super) fn split(&mut self, is_map: bool, by: &Arc<str>, text: &Arc<str>) -> u32 {
+        let key = (is_map, by.clone(), text.clone());
+        if let Some(known) = self.splits.get(&key) {
+            return *known;
+        }
+        let new = self.object();
+        for (index, part) in text.split(&**by).enumerate() {
+            let part = Val::one(self.literal(part));
+            let name = if is_map { format!("_{index}") } else { index.to_string() };
+            self.set(new, &name.into(), &part);
+        }
+        self.splits.insert(key, new);
         new
     }
 

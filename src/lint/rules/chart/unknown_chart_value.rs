@@ -6,7 +6,7 @@ use super::{ReleaseValuePlace, chart_of, doubt, place_of, unread_words, values_f
 use crate::build::helm::{Dead, Kind, Value};
 use crate::lang::yaml::{Location, pointer_join, pointer_to};
 use crate::lint::{Check, Context, FixAvailability, Group, Level, Reporter, Rule, title};
-use crate::model::ObjectId;
+use crate::model::{ObjectId, Unchecked};
 use crate::sources::render::Unread;
 use crate::world::releases::Release;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,6 +59,15 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         all.extend(cluster.releases.iter().map(|release| (cluster.name.clone(), release)));
     }
     values_files::check(&all, report);
+    let mut unfollowed = BTreeSet::new();
+    for (_, release) in &all {
+        if release.rendering.as_ref().is_some_and(|rendering| rendering.is_unfollowed()) {
+            let what = format!("{}: the chart {}", release.id, chart_of(release));
+            if unfollowed.insert(what.clone()) {
+                report.not_checked(Unchecked::ChartValues, release.node.get_ref().location(), what);
+            }
+        }
+    }
     let mut told: Vec<DeadValue<'_>> = Vec::new();
     let mut at: FxHashMap<ValueKey, usize> = FxHashMap::default();
     for (_, release) in &all {

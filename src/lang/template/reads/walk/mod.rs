@@ -23,6 +23,9 @@ const STEPS: u64 = 4_000_000;
 const RUNS: usize = 30_000;
 /// Roles of one template; more are taken as one.
 const RUNS_OF_ONE: usize = 600;
+/// Rounds in which templates get new roles. One that is given what it made itself, by way of a map
+/// that it is put into, would get another one in each round.
+const ROLES: u32 = 8;
 /// Templates within templates.
 const DEPTH: usize = 150;
 /// What a value may be; more is anything.
@@ -34,6 +37,8 @@ const WORDS: usize = 16;
 const WORD: usize = 200;
 /// Elements of a list that a loop takes one after the other.
 const TURNS: usize = 12;
+/// Lists of which a loop takes one.
+const LISTS: usize = 64;
 /// Runs of a loop, until what it assigns stays the same.
 const LOOPS: usize = 8;
 
@@ -79,10 +84,10 @@ pub(super) struct ReadsWalk<'p> {
     pub(super) current: usize,
     /// What happened in it so far.
     events: FxHashSet<Event>,
-    /// Variables, each with the branches and loops that it was declared in.
+    /// Variables, each with the loops that it was declared in.
     vars: Scope<(Val, usize)>,
-    /// Branches and loops that the walk is in: perhaps they are not run.
-    branches: usize,
+    /// Loops that the walk is in: perhaps they are not run, or more than once.
+    loops: usize,
     /// The source that the walk is in.
     source: u32,
     assigned: bool,
@@ -114,7 +119,7 @@ impl<'p> ReadsWalk<'p> {
             current: usize::MAX,
             events: FxHashSet::default(),
             vars: Scope::default(),
-            branches: 0,
+            loops: 0,
             source: 0,
             assigned: false,
             words: None,
@@ -208,7 +213,8 @@ impl<'p> ReadsWalk<'p> {
         let own = self.of_template.entry(template).or_default();
         // A template within itself is one run: else there is no end of it.
         let active = own.iter().copied().find(|run| self.runs[*run].is_active);
-        let same = active.or_else(|| own.last().copied().filter(|_| own.len() >= RUNS_OF_ONE));
+        let is_full = own.len() >= RUNS_OF_ONE || self.round > ROLES;
+        let same = active.or_else(|| own.last().copied().filter(|_| is_full));
         let known = self.by_arg.get(&(template, arg.clone())).copied();
         let run = match (active.or(known), same) {
             (Some(run), _) | (None, Some(run)) => {
@@ -303,7 +309,7 @@ impl<'p> ReadsWalk<'p> {
         let vars = std::mem::replace(&mut self.vars, Scope::of("$".into(), (arg.clone(), 0)));
         let (before, here) = (std::mem::replace(&mut self.current, run), self.source);
         let words = self.words.replace(vec!["".into()]);
-        let branches = std::mem::take(&mut self.branches);
+        let loops = std::mem::take(&mut self.loops);
         let scalars = std::mem::take(&mut self.scalars);
         self.source = template.source;
         let own = &mut self.runs[run];
@@ -319,7 +325,7 @@ impl<'p> ReadsWalk<'p> {
         let is_other = own != self.runs[run].words;
         self.heap.clock.grow_if(is_other, Cell::Words(run as u32));
         self.runs[run].words = own;
-        (self.vars, self.branches, self.scalars) = (vars, branches, scalars);
+        (self.vars, self.loops, self.scalars) = (vars, loops, scalars);
         (self.current, self.source) = (before, here);
     }
 
@@ -452,8 +458,8 @@ impl<'p> ReadsWalk<'p> {
         let mark = self.vars.len();
         let value = self.pipe(&branch.pipe, dot);
         self.read_truth(&value);
-        self.branches += 1;
         let before = self.words.clone();
+        let vars = self.assigned_in(branch);
         let [is, is_not] = if is_with { Default::default() } else { Scalars::of(branch) };
         if !value.is_nil() {
             match is_with {
@@ -467,12 +473,38 @@ impl<'p> ReadsWalk<'p> {
             }
         }
         let after = std::mem::replace(&mut self.words, before);
+        let vars_after = self.assigned_in(branch);
+        self.assign(branch, &vars);
         if let Some(list) = &branch.otherwise {
             self.where_scalar(self.scalars.clone().and(is_not), list, dot);
         }
         self.either(after);
-        self.branches -= 1;
+        self.join(branch, &vars_after);
         self.vars.truncate(mark);
+    }
+
+    /// What variables are that a branch assigns to.
+    fn assigned_in(&self, branch: &Branch) -> Vec<Val> {
+        let val = |name| self.vars.find(name).map(|(val, _)| val.clone()).unwrap_or_default();
+        branch.assigns.iter().map(|name: &Arc<str>| val(name)).collect()
+    }
+
+    /// Makes these values those of the variables that a branch assigns to.
+    fn assign(&mut self, branch: &Branch, vals: &[Val]) {
+        for (name, val) in branch.assigns.iter().zip(vals) {
+            if let Some((own, _)) = self.vars.find_mut(name) {
+                own.clone_from(val);
+            }
+        }
+    }
+
+    /// Adds what variables are on another way to those that a branch assigns to.
+    fn join(&mut self, branch: &Branch, vals: &[Val]) {
+        for (name, val) in branch.assigns.iter().zip(vals) {
+            if let Some((own, _)) = self.vars.find_mut(name) {
+                own.join(val);
+            }
+        }
     }
 
     /// Declares variables anew that are one of some texts where a condition is true.
@@ -489,7 +521,7 @@ impl<'p> ReadsWalk<'p> {
                 }
             };
             if !texts.0.is_empty() && texts.0.iter().all(|atom| matches!(atom, Atom::Lit(_))) {
-                self.vars.push(name.clone(), (texts, self.branches));
+                self.vars.push(name.clone(), (texts, self.loops));
             }
         }
     }
@@ -504,15 +536,12 @@ impl<'p> ReadsWalk<'p> {
     fn range(&mut self, branch: &Branch, dot: &Val) {
         let mark = self.vars.len();
         let value = self.commands(&branch.pipe, dot);
-        if let Some(items) = self.in_turn(branch, &value) {
-            for item in &items {
-                self.loop_variables(&branch.pipe, &Val::one(Atom::Other), item);
-                self.where_scalar(self.scalars.without_dot(), &branch.list, item);
-                self.vars.truncate(mark);
-            }
+        if let Some(lists) = self.in_turn(branch, &value) {
+            self.in_turns(branch, dot, &lists);
+            self.vars.truncate(mark);
             return;
         }
-        self.branches += 1;
+        self.loops += 1;
         let items = self.elements(&value);
         let before = self.words.clone();
         let keys = self.loop_keys(&value, branch.place.id);
@@ -537,20 +566,53 @@ impl<'p> ReadsWalk<'p> {
             self.list(list, dot);
             self.either(before);
         }
-        self.branches -= 1;
+        self.loops -= 1;
         self.vars.truncate(mark);
     }
 
-    /// The elements of a list that a template writes itself, in their order, where a loop
-    /// goes through nothing else and to its end.
-    fn in_turn(&mut self, branch: &Branch, value: &Val) -> Option<Vec<Val>> {
-        let [Atom::Made(list)] = value.0[..] else { return None };
-        let list = self.object(list);
-        let is_plain = list.any.0.is_empty() && list.behind.0.is_empty() && list.of_loops.is_empty();
-        if !is_plain || list.fields.is_empty() || list.fields.len() > TURNS || leaves(&branch.list) {
+    /// The lists that a loop goes through to their ends, where templates write them all; an empty
+    /// one where it may go through nothing.
+    fn in_turn(&mut self, branch: &Branch, value: &Val) -> Option<Vec<Vec<Val>>> {
+        if value.0.len() > LISTS || leaves(&branch.list) {
             return None;
         }
-        (0..list.fields.len()).map(|index| list.fields.get(&*index.to_string()).cloned()).collect()
+        let mut lists: Vec<Vec<Val>> = Vec::new();
+        for atom in &value.0 {
+            let list = match atom {
+                // Nothing goes through the letters of a text.
+                Atom::Lit(_) => continue,
+                Atom::Nil => Vec::new(),
+                _ => self.written_list(&Val::one(*atom)).filter(|list| list.len() <= TURNS)?,
+            };
+            if !(list.is_empty() && lists.iter().any(Vec::is_empty)) {
+                lists.push(list);
+            }
+        }
+        lists.iter().any(|list| !list.is_empty()).then_some(lists)
+    }
+
+    /// Runs a loop through one of some lists.
+    fn in_turns(&mut self, branch: &Branch, dot: &Val, lists: &[Vec<Val>]) {
+        let (words, vars) = (self.words.clone(), self.assigned_in(branch));
+        let mut ends: Option<(_, Vec<Val>)> = None;
+        for list in lists {
+            self.words.clone_from(&words);
+            self.assign(branch, &vars);
+            let mark = self.vars.len();
+            for item in list {
+                self.loop_variables(&branch.pipe, &Val::one(Atom::Other), item);
+                self.where_scalar(self.scalars.without_dot(), &branch.list, item);
+                self.vars.truncate(mark);
+            }
+            if let (true, Some(otherwise)) = (list.is_empty(), &branch.otherwise) {
+                self.list(otherwise, dot);
+            }
+            if let Some((words, vars)) = ends.take() {
+                self.either(words);
+                self.join(branch, &vars);
+            }
+            ends = Some((self.words.clone(), self.assigned_in(branch)));
+        }
     }
 
     fn loop_variables(&mut self, pipe: &Pipe, keys: &Val, items: &Val) {
@@ -562,9 +624,9 @@ impl<'p> ReadsWalk<'p> {
 
     fn declare(&mut self, name: &Arc<str>, val: Val, is_assign: bool) {
         if !is_assign {
-            self.vars.push(name.clone(), (val, self.branches));
+            self.vars.push(name.clone(), (val, self.loops));
         } else if let Some((known, at)) = self.vars.find_mut(name) {
-            match *at == self.branches {
+            match *at == self.loops {
                 true => *known = val,
                 false => self.assigned |= known.join(&val),
             }
