@@ -352,11 +352,14 @@ impl Wanted<'_> {
         }
         let mut found = checked(chosen)?;
         if !exact {
-            let told = if self.version.is_empty() {
-                "the newest of the store".to_owned()
-            } else {
-                format!("the newest of the store that fits {}", self.version)
+            let version = &chosen.version;
+            let mut told = match self.version {
+                "" => format!("{version} is the newest of the store"),
+                range => format!("{version} is the newest of the store that fits {range}"),
             };
+            if known.is_empty() {
+                told.push_str(", and no index says where it comes from");
+            }
             found.assumed = Some(told);
         }
         Ok(found)

@@ -268,6 +268,10 @@ impl<'p> ReadsWalk<'p> {
     /// Whether nothing grew that a run read; what it called is done anew on the way, where that
     /// must be.
     fn is_as_before(&mut self, run: usize) -> bool {
+        if self.depth > DEPTH {
+            self.gave_up = true;
+            return true;
+        }
         let events = std::mem::take(&mut self.runs[run].events);
         // A template within itself is one run.
         self.runs[run].is_active = true;
