@@ -146,7 +146,7 @@ impl Unchecked {
             Unchecked::ChangedFileInPartialBuild => ("changed file", " in partial build"),
             Unchecked::ChangedFileOutsideClusters => ("changed file", " outside clusters"),
             Unchecked::Chart => ("chart", ""),
-            Unchecked::ChartValues => ("release", " whose chart reads nobody knows which values"),
+            Unchecked::ChartValues => ("release", " with a chart not followed"),
             Unchecked::ClassNotHere => ("class", " not here"),
             Unchecked::ClusterApiReference => ("reference", " to Cluster API objects"),
             Unchecked::ContentHash => ("content hash", ""),
