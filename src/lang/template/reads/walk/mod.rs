@@ -22,7 +22,7 @@ const STEPS: u64 = 4_000_000;
 /// Templates in different roles.
 const RUNS: usize = 30_000;
 /// Roles of one template; more are taken as one.
-const RUNS_OF_ONE: usize = 600;
+const RUNS_OF_ONE: usize = 2_000;
 /// Rounds in which templates get new roles. One that is given what it made itself, by way of a map
 /// that it is put into, would get another one in each round.
 const ROLES: u32 = 8;
