@@ -9,13 +9,19 @@ fn unfollowed(report: &Value) -> Option<&Value> {
     report["notChecked"].as_array()?.iter().find(|count| count["what"] == "chart-values")
 }
 
-/// Which of some values are told as read by nothing, by their keys; each line has one key.
-fn told(template: &str, values: &[&str]) -> BTreeSet<String> {
+/// A chart `web` of one template.
+fn chart(template: &str) -> Scratch {
     let scratch = Scratch::new(&[
         ("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
         ("web/files/settings.yaml", "mode: {{ .Values.mode }}\nsize: {{ .Values.size | quote }}\n"),
     ]);
     scratch.write("web/templates/all.yaml", template.as_bytes());
+    scratch
+}
+
+/// Which of some values are told as read by nothing, by their keys; each line has one key.
+fn told(template: &str, values: &[&str]) -> BTreeSet<String> {
+    let scratch = chart(template);
     let text: String = values.iter().map(|line| format!("    {line}\n")).collect();
     let release = format!(
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: apps}}\nspec:\n  interval: 1h\n  chart: {{spec: {{chart: ./web, sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n  values:\n{text}---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {{name: fleet, namespace: apps}}\nspec: {{interval: 1m, url: https://example.com/fleet.git, ref: {{branch: main}}}}\n"
@@ -33,11 +39,7 @@ fn told(template: &str, values: &[&str]) -> BTreeSet<String> {
 
 /// Which of the values the chart makes the same without.
 fn needless(template: &str, values: &[&str]) -> BTreeSet<String> {
-    let scratch = Scratch::new(&[
-        ("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
-        ("web/files/settings.yaml", "mode: {{ .Values.mode }}\nsize: {{ .Values.size | quote }}\n"),
-    ]);
-    scratch.write("web/templates/all.yaml", template.as_bytes());
+    let scratch = chart(template);
     let made = |values: &[&str]| {
         scratch.write("values.yaml", values.join("\n").as_bytes());
         let run = scratch.forebay(&["chart", "template", "web", "web", "-f", "values.yaml"]);

@@ -8,6 +8,9 @@ use crate::lang::template::function::Ty;
 use crate::lang::template::functions::FuncMap;
 use std::sync::Arc;
 
+/// Bytes of a text of which the parts are told apart; paths and lists of names are shorter.
+const SPLIT: usize = 400;
+
 impl ReadsWalk<'_> {
     pub(super) fn function(&mut self, name: &str, args: Vec<Val>, place: NodePlace) -> Val {
         match name.strip_prefix("must").filter(|rest| rest.starts_with(char::is_uppercase)) {
@@ -97,13 +100,7 @@ impl ReadsWalk<'_> {
             }
             "first" | "last" => {
                 let list = args.into_iter().next().unwrap_or_default();
-                let mut found = match name {
-                    "first" => self.element(&list, 0),
-                    _ => match self.written_list(&list).as_deref() {
-                        Some([.., last]) => last.clone(),
-                        _ => self.elements(&list),
-                    },
-                };
+                let mut found = if name == "first" { self.element(&list, 0) } else { self.last(&list) };
                 found.add(Atom::Nil);
                 found
             }
@@ -168,6 +165,13 @@ impl ReadsWalk<'_> {
         Some(Val::one(Atom::Made(made)))
     }
 
+    fn last(&mut self, list: &Val) -> Val {
+        match self.written_list(list).as_deref() {
+            Some([.., last]) => last.clone(),
+            _ => self.elements(list),
+        }
+    }
+
     /// A list of the same elements at other indices.
     fn shifted(&mut self, list: Val, place: NodePlace) -> Val {
         let (made, mut kept): (Atoms, Atoms) =
@@ -188,7 +192,10 @@ impl ReadsWalk<'_> {
             [by, text] => self.literals(by).zip(self.literals(text)),
             _ => None,
         };
-        let Some((by, texts)) = known.filter(|(by, _)| by.iter().all(|by| !by.is_empty())) else {
+        let is_short = |(by, texts): &(Vec<Arc<str>>, Vec<Arc<str>>)| {
+            by.iter().all(|by| !by.is_empty()) && texts.iter().all(|text| text.len() <= SPLIT)
+        };
+        let Some((by, texts)) = known.filter(is_short) else {
             return self.unknown(name, &args, place);
         };
         let mut found = Val::default();

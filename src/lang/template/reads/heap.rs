@@ -182,6 +182,7 @@ pub(super) struct Heap {
     sites: FxHashMap<Site, u32>,
     text_sites: FxHashMap<Site, u32>,
     loop_sites: FxHashMap<Site, u32>,
+    /// What texts are split into: whether that is a map, the separator, the text.
     splits: FxHashMap<(bool, Arc<str>, Arc<str>), u32>,
     /// For each loop, the maps of the input that it goes through.
     pub(super) loops: Vec<Vec<u32>>,

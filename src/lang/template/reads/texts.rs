@@ -250,6 +250,7 @@ impl ReadsWalk<'_> {
         // What is no action stays as it is.
         for atom in &text.0 {
             match atom {
+                // It was run.
                 Atom::Lit(text) if self.heap.literal_of(*text).contains("{{") => {}
                 Atom::Input(_) | Atom::Made(_) | Atom::KeysOf(_) => {
                     let val = Val::one(*atom);

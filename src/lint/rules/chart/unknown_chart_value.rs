@@ -59,15 +59,7 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         all.extend(cluster.releases.iter().map(|release| (cluster.name.clone(), release)));
     }
     values_files::check(&all, report);
-    let mut unfollowed = BTreeSet::new();
-    for (_, release) in &all {
-        if release.rendering.as_ref().is_some_and(|rendering| rendering.is_unfollowed()) {
-            let what = format!("{}: the chart {}", release.id, chart_of(release));
-            if unfollowed.insert(what.clone()) {
-                report.not_checked(Unchecked::ChartValues, release.node.get_ref().location(), what);
-            }
-        }
-    }
+    count_unfollowed(&all, report);
     let mut told: Vec<DeadValue<'_>> = Vec::new();
     let mut at: FxHashMap<ValueKey, usize> = FxHashMap::default();
     for (_, release) in &all {
@@ -113,6 +105,19 @@ fn check(context: &Context<'_>, report: &mut Reporter<'_>) {
         }
     }
     told.iter().for_each(|one| tell(one, report));
+}
+
+/// Counts releases whose charts are too much to follow, each once.
+fn count_unfollowed(all: &[(Option<Arc<str>>, &Release)], report: &mut Reporter<'_>) {
+    let mut unfollowed = BTreeSet::new();
+    for (_, release) in all {
+        if release.rendering.as_ref().is_some_and(|rendering| rendering.is_unfollowed()) {
+            let what = format!("{}: the chart {}", release.id, chart_of(release));
+            if unfollowed.insert(what.clone()) {
+                report.not_checked(Unchecked::ChartValues, release.node.get_ref().location(), what);
+            }
+        }
+    }
 }
 
 fn unread(release: &Release) -> Option<Arc<Unread>> {

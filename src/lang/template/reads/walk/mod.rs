@@ -211,7 +211,8 @@ impl<'p> ReadsWalk<'p> {
             return Val::one(Atom::Unseen);
         }
         let own = self.of_template.entry(template).or_default();
-        // A template within itself is one run: else there is no end of it.
+        // A template within itself is one run: else there is no end of it. Whatever a role is taken
+        // as, what it is given is added to what that one is given.
         let active = own.iter().copied().find(|run| self.runs[*run].is_active);
         let is_full = own.len() >= RUNS_OF_ONE || self.round > ROLES;
         let same = active.or_else(|| own.last().copied().filter(|_| is_full));
